@@ -1,0 +1,38 @@
+# Every target sets up what it needs: .venv in the root, installed from pyproject.toml under constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test lint bench docs clean
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[test]"
+	touch $@
+
+.venv/docs-installed: .venv/installed
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $@
+
+demo: .venv/installed  ## Run five algorithms on a generated graph of a million edges
+	$(BIN)/python examples/demo.py
+
+test: lint  ## Lint, types, import layers, doctests and all tests
+	$(BIN)/python -m pytest
+
+lint: .venv/installed  ## ruff, mypy and the import-layer check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/installed  ## Measure reading, building, generating and the five algorithms
+	$(BIN)/python benchmarks/foundation.py
+
+docs: .venv/docs-installed  ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean:  ## Remove everything that was built
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

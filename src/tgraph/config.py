@@ -1,0 +1,101 @@
+"""Settings of the process: `tgraph.config`, filled from the environment.
+
+| setting | environment variable | meaning |
+|---|---|---|
+| `runtime` | `TGRAPH_RUNTIME` | runtime of new graphs: `torch` where it is installed, else `numpy` |
+| `device` | `TGRAPH_DEVICE` | device of new graphs, `cpu` unless given |
+| `num_threads` | `TGRAPH_NUM_THREADS` | threads of the CPU kernels, all cores unless given |
+| `progress` | `TGRAPH_PROGRESS` | `auto` (on a terminal, after a second), `on` or `off` |
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tgraph.errors import InvalidArgumentError, check_choice
+
+RUNTIMES = ("torch", "numpy")
+PROGRESS = ("auto", "on", "off")
+
+
+class Config:
+    """The settings, checked when they are set.
+
+    >>> from tgraph.config import Config
+    >>> Config({"TGRAPH_NUM_THREADS": "3"}).num_threads
+    3
+    >>> Config({"TGRAPH_RUNTIME": "abacus"})
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidArgumentError: TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy'
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._runtime: str | None = None
+        self._origin = "TGRAPH_{}".format
+        if "TGRAPH_RUNTIME" in environment:
+            self.runtime = environment["TGRAPH_RUNTIME"]
+        self.device = environment.get("TGRAPH_DEVICE", "cpu")
+        self.num_threads = environment.get("TGRAPH_NUM_THREADS", _available_cores())
+        self.progress = environment.get("TGRAPH_PROGRESS", "auto")
+        self._origin = "config.{}".format
+
+    @property
+    def runtime(self) -> str:
+        """The runtime of new graphs; torch where it is installed, else numpy."""
+        if self._runtime is None:
+            self._runtime = "torch" if importlib.util.find_spec("torch") else "numpy"
+        return self._runtime
+
+    @runtime.setter
+    def runtime(self, value: str) -> None:
+        check_choice(self._name("runtime"), value, RUNTIMES)
+        self._runtime = value
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads a CPU kernel may use."""
+        return self._num_threads
+
+    @num_threads.setter
+    def num_threads(self, value: int | str) -> None:
+        self._num_threads = check_num_threads(self._name("num_threads"), value)
+
+    @property
+    def progress(self) -> str:
+        """Whether long runs show their progress: auto, on or off."""
+        return self._progress
+
+    @progress.setter
+    def progress(self, value: str) -> None:
+        check_choice(self._name("progress"), value, PROGRESS)
+        self._progress = value
+
+    def _name(self, setting: str) -> str:
+        name = self._origin(setting)
+        return name.upper() if name.startswith("TGRAPH") else name
+
+    def __repr__(self) -> str:
+        shown = ("runtime", "device", "num_threads", "progress")
+        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in shown) + ")"
+
+
+def check_num_threads(argument: str, value: Any) -> int:
+    """Return `value` as a thread count, or raise an error that names the argument."""
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = 0
+    if not 1 <= count <= 1024:
+        raise InvalidArgumentError(f"{argument}={value!r} must be a whole number from 1 to 1024")
+    return count
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+config = Config()

@@ -1,0 +1,69 @@
+"""Element-wise functions for programs: the same call works on whole tensors of any runtime and on plain numbers.
+
+A program's `message` and `update` are written with these and with Python's operators, so that one source serves the
+tensor path and the compiled inner loop.
+
+>>> import numpy as np
+>>> minimum(np.array([1.0, 5.0]), 3.0), where(2 > 1, "yes", "no"), absolute(-4)
+(array([1., 3.]), 'yes', 4)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tgraph import runtime
+
+
+def _runtime_of(*values: Any) -> Any:
+    for value in values:
+        if runtime.is_tensor(value):
+            return runtime.of(value)
+    return None
+
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """Return `yes` where the condition holds and `no` elsewhere."""
+    owner = _runtime_of(condition, yes, no)
+    return owner.where(condition, yes, no) if owner else (yes if condition else no)
+
+
+def minimum(left: Any, right: Any) -> Any:
+    """Return the smaller of each pair; NaN if either is."""
+    owner = _runtime_of(left, right)
+    if owner:
+        return owner.minimum(left, right)
+    return left if left < right or left != left else right
+
+
+def maximum(left: Any, right: Any) -> Any:
+    """Return the larger of each pair; NaN if either is."""
+    owner = _runtime_of(left, right)
+    if owner:
+        return owner.maximum(left, right)
+    return left if left > right or left != left else right
+
+
+def absolute(value: Any) -> Any:
+    """Return the magnitude."""
+    owner = _runtime_of(value)
+    return owner.absolute(value) if owner else abs(value)
+
+
+def sqrt(value: Any) -> Any:
+    """Return the square root."""
+    owner = _runtime_of(value)
+    return owner.sqrt(value) if owner else math.sqrt(value)
+
+
+def exp(value: Any) -> Any:
+    """Return e to the power of `value`."""
+    owner = _runtime_of(value)
+    return owner.exp(value) if owner else math.exp(value)
+
+
+def log(value: Any) -> Any:
+    """Return the natural logarithm."""
+    owner = _runtime_of(value)
+    return owner.log(value) if owner else math.log(value)

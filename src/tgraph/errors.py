@@ -1,0 +1,78 @@
+"""Every error that tgraph raises on purpose.
+
+A message gives the argument, its value, the limit and the next step. Each class also inherits the built-in exception
+that a Python user would catch.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+
+class TGraphError(Exception):
+    """The base of all errors of this package."""
+
+
+class InvalidArgumentError(TGraphError, ValueError):
+    """An argument has a value that the function cannot work with."""
+
+
+class InvalidGraphError(TGraphError, ValueError):
+    """The tensors of a graph contradict each other; `problems` lists every contradiction that was found."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__(f"the graph is broken in {len(problems)} way(s): " + "; ".join(problems))
+
+
+class InvalidProgramError(TGraphError, TypeError):
+    """A program breaks a rule that the engines rely on."""
+
+
+class OutOfRangeError(TGraphError, IndexError):
+    """A position lies outside the tensor it points into."""
+
+
+class VertexNotFoundError(TGraphError, KeyError):
+    """A vertex id does not occur in the graph."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class FileFormatError(TGraphError, ValueError):
+    """A file is not what its name says; `path` and `where` say where reading stopped."""
+
+    def __init__(self, path: str | PathLike[str], where: str, reason: str) -> None:
+        self.path, self.where, self.reason = fspath(path), where, reason
+        super().__init__(f"{self.path}: {where}: {reason}")
+
+
+class MissingDependencyError(TGraphError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, package: str, purpose: str, extra: str | None = None) -> None:
+        what = f'"tgraph[{extra}]"' if extra else package
+        super().__init__(f"{purpose} needs the package {package}, which is not installed; run: pip install {what}")
+
+
+class InterruptedRunError(KeyboardInterrupt):
+    """The user stopped a run; `result` holds what had been computed, with its trace."""
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise unless `value` is one of `choices`.
+
+    >>> check_choice("direction", "sideways", ("push", "pull"))
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidArgumentError: direction='sideways' is not known; use one of 'push', 'pull'
+    """
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise InvalidArgumentError(f"{argument}={value!r} is not known; use one of {listed}")

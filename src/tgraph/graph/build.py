@@ -1,0 +1,256 @@
+"""Building a graph from edges: two stable counting sorts, by target and then by source, no comparison sort of edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tgraph import runtime as runtimes
+from tgraph.dtypes import OFFSET_DTYPE, index_dtype
+from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.graph.adjacency import Adjacency
+from tgraph.graph.graph import Graph
+from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices
+from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, transpose
+from tgraph.runtime import Array
+
+DUPLICATES = ("keep", "first", "last", "min", "max", "sum", "error")
+SELF_LOOPS = ("keep", "drop", "error")
+
+
+def from_edges(
+    sources: Any,
+    targets: Any,
+    weights: Any = None,
+    directed: bool = True,
+    num_vertices: int | None = None,
+    labels: Any = "auto",
+    duplicates: str = "keep",
+    self_loops: str = "keep",
+    *,
+    runtime: str | None = None,
+    device: str | None = None,
+) -> Graph:
+    """Build a graph from its edges.
+
+    Args:
+        sources: One vertex id per edge: integers or strings, as a NumPy array, a torch tensor, a pandas, polars or
+            Arrow column, or a list.
+        targets: As `sources`.
+        weights: One number per edge, or None.
+        directed: If False, every edge is stored in both directions (a self-loop once).
+        num_vertices: If given, ids are the vertex numbers 0 to num_vertices - 1, isolated ones included.
+        labels: `"auto"`: the vertices are the ids that occur, numbered in ascending order, and results carry them.
+            A sequence: these are the vertices, in this order, isolated ones included. None: ids are vertex numbers.
+        duplicates: What becomes of edges that occur more than once: `keep` all; keep the `first`, `last`, `min` or
+            `max` weight; `sum` the weights; or raise an `error`.
+        self_loops: `keep` edges from a vertex to itself, `drop` them, or raise an `error`.
+        runtime: The tensor runtime of the graph, the configured one if None.
+        device: The device of the tensors, the configured one if None.
+
+    >>> graph = from_edges(["ann", "bob", "ann"], ["bob", "cy", "cy"], weights=[1.0, 2.0, 4.0])
+    >>> graph.num_vertices, graph.num_edges, graph.vertex_of("cy")
+    (3, 3, 2)
+    """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("self_loops", self_loops, SELF_LOOPS)
+    source_ids, target_ids = as_column("sources", sources), as_column("targets", targets)
+    edge_weights = None if weights is None else as_weights(weights)
+    _check_lengths(source_ids, target_ids, edge_weights)
+    (source_numbers, target_numbers), label_array, count = _number(source_ids, target_ids, num_vertices, labels)
+    del source_ids, target_ids
+    source_numbers, target_numbers, edge_weights = _apply_self_loops(
+        source_numbers, target_numbers, edge_weights, self_loops
+    )
+    if not directed:
+        source_numbers, target_numbers, edge_weights = _both_directions(source_numbers, target_numbers, edge_weights)
+    rows = rows_from_edges(target_numbers, source_numbers, edge_weights, count)
+    del source_numbers, target_numbers, edge_weights
+    rows = transpose(*rows, count)
+    rows = _apply_duplicates(rows, duplicates)
+    return _wrap(rows, directed, label_array, runtime, device, is_sorted=True)
+
+
+def from_csr(
+    offsets: Any,
+    targets: Any,
+    weights: Any = None,
+    directed: bool = True,
+    labels: Any = None,
+    *,
+    runtime: str | None = None,
+    device: str | None = None,
+) -> Graph:
+    """Wrap compressed rows as a graph, without a copy where the types fit.
+
+    `offsets` has V + 1 entries; the targets of vertex v are `targets[offsets[v]:offsets[v + 1]]`. An undirected graph
+    (`directed=False`) must hold both directions of every edge. The arrays are checked, and must not be changed later.
+
+    >>> from_csr([0, 2, 2, 3], [1, 2, 0]).num_edges
+    3
+    """
+    offset_array = as_column("offsets", offsets).astype(OFFSET_DTYPE, copy=False)
+    count = offset_array.size - 1
+    raw_targets = runtimes.get("numpy").asarray(targets)
+    if raw_targets.dtype.kind not in "iu" and raw_targets.size:
+        raise InvalidArgumentError(f"targets holds {raw_targets.dtype.name}; vertex numbers must be integers")
+    if count < 0:
+        raise InvalidArgumentError("offsets is empty; it needs one entry more than there are vertices")
+    target_array = np.ascontiguousarray(raw_targets.astype(_safe_index_dtype(raw_targets, count), copy=False))
+    weight_array = None if weights is None else as_weights(weights)
+    label_array = None if labels is None else _given_labels(labels, count)
+    is_sorted = _rows_ascend(offset_array, target_array)
+    rows = (np.ascontiguousarray(offset_array), target_array, weight_array)
+    return _wrap(rows, directed, label_array, runtime, device, is_sorted=is_sorted, check=True)
+
+
+def as_weights(data: Any) -> Array:
+    """Return a column of weights as float32, float64, int32 or int64."""
+    array = np.ascontiguousarray(runtimes.get("numpy").asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
+    if array.ndim != 1:
+        raise InvalidArgumentError(f"weights has {array.ndim} dimensions; give one number per edge")
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise InvalidArgumentError(f"weights holds {array.dtype.name}; weights must be numbers of at most 64 bits")
+    if array.dtype.name in ("float32", "float64", "int32", "int64"):
+        return array
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidArgumentError(f"weights holds {array.max()}; integer weights must be below 2^63")
+    wider = {"f": np.float32, "b": np.int32, "i": np.int32, "u": np.int64}
+    return array.astype(wider[array.dtype.kind])
+
+
+def _check_lengths(sources: Array, targets: Array, weights: Array | None) -> None:
+    if sources.size != targets.size:
+        raise InvalidArgumentError(
+            f"sources has {sources.size} entries and targets {targets.size}; give one of each per edge"
+        )
+    if weights is not None and weights.size != sources.size:
+        raise InvalidArgumentError(f"weights has {weights.size} entries for {sources.size} edges; give one per edge")
+
+
+def _number(
+    sources: Array, targets: Array, num_vertices: int | None, labels: Any
+) -> tuple[list[Array], Array | None, int]:
+    """Turn ids into vertex numbers; return them, the labels (or None) and the number of vertices."""
+    if isinstance(labels, str) and labels != "auto":
+        raise InvalidArgumentError(f"labels={labels!r} is not known; use 'auto', None or a sequence of labels")
+    if labels is None or (num_vertices is not None and isinstance(labels, str)):
+        return _check_numbers(sources, targets, num_vertices)
+    if not isinstance(labels, str):
+        label_array = _given_labels(labels, num_vertices)
+        lookup = VertexLabels(label_array)
+        numbers = [lookup.numbers_of(column) for column in (sources, targets)]
+        return numbers, label_array, label_array.size
+    columns, found = number_vertices([sources, targets])
+    if found is not None:
+        return columns, found, found.size
+    return columns, None, max((int(column.max()) + 1 for column in columns if column.size), default=0)
+
+
+def _check_numbers(sources: Array, targets: Array, num_vertices: int | None) -> tuple[list[Array], None, int]:
+    """Check that ids are vertex numbers."""
+    largest = -1
+    for argument, column in (("sources", sources), ("targets", targets)):
+        if column.size and column.dtype.kind != "i":
+            raise InvalidArgumentError(
+                f"{argument} holds no integers, so its ids are no vertex numbers; use labels='auto'"
+            )
+        if column.size and column.min() < 0:
+            raise InvalidArgumentError(
+                f"{argument} holds {column.min()}; vertex numbers start at 0, or use labels='auto'"
+            )
+        if num_vertices is not None and column.size and column.max() >= num_vertices:
+            reach = f"num_vertices={num_vertices}"
+            raise InvalidArgumentError(
+                f"{argument} holds {column.max()}, which needs at least one vertex more than {reach}"
+            )
+        largest = max(largest, int(column.max()) if column.size else -1)
+    count = largest + 1 if num_vertices is None else _check_count(num_vertices)
+    return [column.astype(index_dtype(count)) for column in (sources, targets)], None, count
+
+
+def _check_count(num_vertices: Any) -> int:
+    if isinstance(num_vertices, bool) or int(num_vertices) != num_vertices or num_vertices < 0:
+        raise InvalidArgumentError(f"num_vertices={num_vertices!r} must be a whole number, 0 or more")
+    return int(num_vertices)
+
+
+def _given_labels(labels: Any, num_vertices: int | None) -> Array:
+    label_array = as_column("labels", labels)
+    check_distinct(label_array)
+    if num_vertices is not None and label_array.size != num_vertices:
+        raise InvalidArgumentError(f"labels has {label_array.size} entries for {num_vertices} vertices; give one each")
+    return label_array
+
+
+def _apply_self_loops(
+    sources: Array, targets: Array, weights: Array | None, policy: str
+) -> tuple[Array, Array, Array | None]:
+    if policy == "keep":
+        return sources, targets, weights
+    kept = sources != targets
+    if kept.all():
+        return sources, targets, weights
+    if policy == "error":
+        position = int(np.argmin(kept))
+        raise InvalidArgumentError(f"edge {position} is a self-loop and self_loops='error'; use 'keep' or 'drop'")
+    return sources[kept], targets[kept], None if weights is None else weights[kept]
+
+
+def _both_directions(sources: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+    """Put the reverse of every edge right behind it, so that duplicates meet in input order in both rows."""
+    kept = np.ones(2 * sources.size, bool)
+    kept[1::2] = sources != targets
+    both_sources = np.stack([sources, targets], axis=1).ravel()[kept]
+    both_targets = np.stack([targets, sources], axis=1).ravel()[kept]
+    return both_sources, both_targets, None if weights is None else np.repeat(weights, 2)[kept]
+
+
+def _apply_duplicates(rows: tuple[Array, Array, Array | None], policy: str) -> tuple[Array, Array, Array | None]:
+    if policy == "keep":
+        return rows
+    merged = merge_duplicates(*rows, "first" if policy == "error" else policy)
+    excess = rows[1].size - merged[1].size
+    if policy == "error" and excess:
+        raise InvalidArgumentError(
+            f"{excess} stored edges repeat another one and duplicates='error'; use 'keep' or 'first'"
+        )
+    return merged
+
+
+def _rows_ascend(offsets: Array, targets: Array) -> bool:
+    if targets.size < 2:
+        return True
+    falls = np.flatnonzero(targets[1:] < targets[:-1]) + 1
+    return bool(np.isin(falls, offsets).all())
+
+
+def _safe_index_dtype(targets: Array, num_vertices: int) -> np.dtype[Any]:
+    """Keep out-of-range values wide, so that the check can name them."""
+    fits = not targets.size or (targets.min() >= -(2**31) and targets.max() < 2**31)
+    return index_dtype(num_vertices) if fits else np.dtype(np.int64)
+
+
+def _wrap(
+    rows: tuple[Array, Array, Array | None],
+    directed: bool,
+    labels: Array | None,
+    runtime: str | None,
+    device: str | None,
+    *,
+    is_sorted: bool,
+    check: bool = False,
+) -> Graph:
+    host = runtimes.get("numpy")
+    adjacency = Adjacency(host, *rows)
+    num_edges = adjacency.num_arcs
+    if not directed and not check:
+        num_edges = (num_edges + count_self_loops(rows[0], rows[1])) // 2
+    graph = Graph(adjacency, directed=directed, num_edges=num_edges, labels=labels, is_sorted=is_sorted)
+    if check:
+        graph.check()
+        if not directed:
+            num_edges = (num_edges + count_self_loops(rows[0], rows[1])) // 2
+            graph = Graph(adjacency, directed=directed, num_edges=num_edges, labels=labels, is_sorted=is_sorted)
+    return graph.to(runtime, device)

@@ -1,0 +1,365 @@
+"""The graph: immutable tensors in compressed rows, with the user's own vertex ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tgraph import runtime as runtimes
+from tgraph.dtypes import index_dtype
+from tgraph.errors import InvalidArgumentError, InvalidGraphError, VertexNotFoundError, check_choice
+from tgraph.graph.adjacency import Adjacency
+from tgraph.graph.check import find_problems
+from tgraph.graph.labels import VertexLabels, as_column, check_distinct
+from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, select_rows, transpose
+from tgraph.runtime import Array, Runtime, Tensor
+
+
+class Graph:
+    """A graph that does not change. Build one with `tgraph.from_edges`, `tgraph.read` or `tgraph.generate`.
+
+    Vertices are numbered 0 to V - 1; `vertex_labels` are the user's own ids, where they are not these numbers. An
+    undirected graph stores each edge in both directions, a self-loop once.
+
+    >>> import tgraph as tg
+    >>> graph = tg.from_edges([10, 10, 30], [20, 30, 20])
+    >>> graph
+    Graph(3 vertices, 3 edges, directed, unweighted, labelled, torch on cpu)
+    >>> graph.out_targets.tolist(), graph.vertex_labels.tolist()
+    ([1, 2, 1], [10, 20, 30])
+    """
+
+    __slots__ = ("_in", "_labels", "_out", "_num_edges", "_self_loops", "directed", "is_sorted", "runtime")
+
+    directed: bool
+    is_sorted: bool
+    runtime: Runtime
+
+    def __init__(
+        self,
+        out: Adjacency,
+        *,
+        directed: bool,
+        num_edges: int,
+        labels: VertexLabels | Array | None = None,
+        is_sorted: bool = False,
+        reverse: Adjacency | None = None,
+    ) -> None:
+        put = super().__setattr__
+        put("runtime", out.runtime)
+        put("directed", directed)
+        put("is_sorted", is_sorted)
+        put("_out", out)
+        put("_in", reverse if directed else out)
+        put("_num_edges", num_edges)
+        put("_labels", VertexLabels(labels) if isinstance(labels, np.ndarray) else labels)
+        put("_self_loops", None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Graph does not change; build a new one instead of setting {name!r}")
+
+    # --- size --------------------------------------------------------------------------------------------------------
+    @property
+    def num_vertices(self) -> int:
+        """The number of vertices, isolated ones included."""
+        return self._out.num_vertices
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges as the user counts them: an undirected edge once."""
+        return self._num_edges
+
+    @property
+    def num_arcs(self) -> int:
+        """The number of stored directions, the length of `out_targets`: about twice `num_edges` if undirected."""
+        return self._out.num_arcs
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of the tensors that exist now; the reverse direction counts once it was built."""
+        both = self._out.memory_bytes + (self._in.memory_bytes if self.directed and self._in else 0)
+        return both + (self._labels.array.nbytes if self._labels else 0)
+
+    # --- tensors -----------------------------------------------------------------------------------------------------
+    @property
+    def out_offsets(self) -> Tensor:
+        """`[V+1] int64`: where the edges of each vertex begin in `out_targets`."""
+        return self._out.offsets
+
+    @property
+    def out_targets(self) -> Tensor:
+        """`[E] int32 or int64`: the vertices that edges lead to."""
+        return self._out.neighbors
+
+    @property
+    def weights(self) -> Tensor | None:
+        """`[E]`: the weights in the order of `out_targets`, or None."""
+        return self._out.weights
+
+    @property
+    def in_offsets(self) -> Tensor:
+        """`[V+1] int64`: where the incoming edges of each vertex begin in `in_sources`."""
+        return self.adjacency("in").offsets
+
+    @property
+    def in_sources(self) -> Tensor:
+        """`[E]`: the vertices that edges come from, grouped by target."""
+        return self.adjacency("in").neighbors
+
+    @property
+    def in_weights(self) -> Tensor | None:
+        """`[E]`: the weights in the order of `in_sources`, or None."""
+        return self.adjacency("in").weights
+
+    def adjacency(self, direction: str) -> Adjacency:
+        """Return the rows of outgoing (`"out"`) or incoming (`"in"`) edges; the latter are built once and kept."""
+        check_choice("direction", direction, ("out", "in"))
+        if direction == "out":
+            return self._out
+        if self._in is None:
+            rows = transpose(*self._out.to_numpy(), self.num_vertices)
+            super().__setattr__("_in", Adjacency(runtimes.get("numpy"), *rows).to(self.runtime))
+        return self._in  # type: ignore[no-any-return]
+
+    def out_degrees(self) -> Tensor:
+        """Return the number of outgoing edges of every vertex, `[V] int64`."""
+        return self._out.degrees()
+
+    def in_degrees(self) -> Tensor:
+        """Return the number of incoming edges of every vertex, `[V] int64`."""
+        return self.adjacency("in").degrees()
+
+    # --- flags -------------------------------------------------------------------------------------------------------
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self._out.weights is not None
+
+    @property
+    def num_self_loops(self) -> int:
+        """The number of edges from a vertex to itself; counted once."""
+        if self._self_loops is None:
+            offsets, targets, _ = self._out.to_numpy()
+            super().__setattr__("_self_loops", count_self_loops(offsets, targets))
+        return self._self_loops  # type: ignore[no-any-return]
+
+    @property
+    def has_self_loops(self) -> bool:
+        """Whether any edge leads from a vertex to itself."""
+        return self.num_self_loops > 0
+
+    # --- the user's ids ----------------------------------------------------------------------------------------------
+    @property
+    def vertex_labels(self) -> Array | None:
+        """`[V]`: the user's id of every vertex (a NumPy array of integers, strings or objects), None = the number."""
+        return self._labels.array if self._labels else None
+
+    def vertex_of(self, label: Any) -> int:
+        """Return the number of the vertex with this id."""
+        if self._labels:
+            return self._labels.number_of(label)
+        return int(self.vertices_of([label])[0])
+
+    def vertices_of(self, labels: Iterable[Any]) -> Array:
+        """Return the numbers of the vertices with these ids, as a NumPy array."""
+        if self._labels:
+            return self._labels.numbers_of(labels)
+        numbers = as_column("vertices", labels)
+        wrong = (
+            (numbers < 0) | (numbers >= self.num_vertices) if numbers.dtype.kind == "i" else np.ones(numbers.size, bool)
+        )
+        if wrong.any():
+            reach = f"0 to {self.num_vertices - 1}" if self.num_vertices else "none: the graph is empty"
+            raise VertexNotFoundError(f"vertex {numbers[wrong].tolist()[0]!r} is not in the graph; its ids are {reach}")
+        return numbers.astype(index_dtype(self.num_vertices))
+
+    def labels_of(self, vertices: Any) -> Array:
+        """Return the user's ids of vertex numbers (a tensor or an array); a number -1 stays -1."""
+        numbers = runtimes.get("numpy").asarray(vertices)
+        if self._labels is None:
+            return numbers
+        if not numbers.size or numbers.min() >= 0:
+            return self._labels.array[numbers]
+        if self._labels.array.dtype.kind == "i":
+            return np.where(numbers < 0, -1, self._labels.array[numbers])
+        return np.where(numbers < 0, None, self._labels.array[numbers].astype(object))
+
+    # --- new graphs --------------------------------------------------------------------------------------------------
+    def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
+        """Return the graph on another runtime or device; tensors are shared where that is possible."""
+        target = runtimes.get(runtime, device)
+        if target is self.runtime:
+            return self
+        reverse = self._in.to(target) if self.directed and self._in is not None else None
+        return self._with(self._out.to(target), reverse=reverse)
+
+    def reverse(self) -> Graph:
+        """Return the graph with every edge turned around."""
+        return self if not self.directed else self._with(self.adjacency("in"), reverse=self._out, is_sorted=True)
+
+    def symmetrize(self) -> Graph:
+        """Return the undirected graph: every edge in both directions, an edge that had both of them once.
+
+        Where both directions had weights, the smaller one stays.
+        """
+        if not self.directed:
+            return self
+        outgoing, incoming = self._out.to_numpy(), self.adjacency("in").to_numpy()
+        keys = np.concatenate([_row_numbers(outgoing), _row_numbers(incoming)])
+        neighbors = np.concatenate([outgoing[1], incoming[1]])
+        weights = None if outgoing[2] is None else np.concatenate([outgoing[2], incoming[2]])  # type: ignore[list-item]
+        return self._from_rows(_sorted_rows(keys, neighbors, weights, self.num_vertices, "min"), directed=False)
+
+    def simplify(self, duplicates: str = "first") -> Graph:
+        """Return the graph without self-loops and with every edge once; `duplicates` says which weight stays.
+
+        Args:
+            duplicates: `first`, `last`, `min`, `max` or `sum`.
+        """
+        check_choice("duplicates", duplicates, ("first", "last", "min", "max", "sum"))
+        offsets, targets, weights = self._out.to_numpy()
+        keys = _row_numbers((offsets, targets, weights))
+        kept = keys != targets
+        weights = None if weights is None else weights[kept]
+        return self._from_rows(_sorted_rows(keys[kept], targets[kept], weights, self.num_vertices, duplicates))
+
+    def subgraph(self, vertices: Iterable[Any]) -> Graph:
+        """Return the graph of these vertices (the user's ids, in this order) and the edges among them.
+
+        Results on it still carry the user's ids.
+        """
+        rows = self.vertices_of(vertices)
+        new_ids = np.full(self.num_vertices, -1, index_dtype(self.num_vertices))
+        new_ids[rows] = np.arange(rows.size)
+        if (new_ids[rows] != np.arange(rows.size)).any():
+            raise InvalidArgumentError("vertices names a vertex more than once; give each once")
+        selected = select_rows(*self._out.to_numpy(), rows, new_ids)
+        labels = VertexLabels(self._labels.array[rows] if self._labels else rows.astype(np.int64))
+        keep_order = self.is_sorted and bool((rows[1:] > rows[:-1]).all())
+        return self._from_rows(selected, labels=labels, is_sorted=keep_order)
+
+    def relabel(self, labels: Mapping[Any, Any] | Callable[[Any], Any] | Iterable[Any] | None) -> Graph:
+        """Return the graph with other vertex ids: a sequence in vertex order, a mapping or a function of the old ids.
+
+        None removes the labels, so that vertices are known by their numbers.
+        """
+        if labels is None:
+            return self._with(self._out, reverse=self._in, labels=None)
+        old = self.labels_of(np.arange(self.num_vertices)).tolist()
+        if isinstance(labels, Mapping):
+            labels = [labels.get(label, label) for label in old]
+        elif callable(labels):
+            labels = [labels(label) for label in old]
+        array = as_column("labels", labels)
+        if array.size != self.num_vertices:
+            raise InvalidArgumentError(
+                f"labels has {array.size} entries for {self.num_vertices} vertices; give one each"
+            )
+        check_distinct(array)
+        return self._with(self._out, reverse=self._in, labels=VertexLabels(array))
+
+    # --- vertex data -------------------------------------------------------------------------------------------------
+    def full(self, value: Any, dtype: Any, at: Mapping[int, Any] | None = None) -> Tensor:
+        """Return a tensor `[V]` filled with `value`, with other values at some vertex numbers.
+
+        >>> import tgraph as tg
+        >>> tg.from_edges([0, 1], [1, 2]).full(-1, "int32", at={0: 5}).tolist()
+        [5, -1, -1]
+        """
+        tensor = self.runtime.full(self.num_vertices, value, dtype)
+        for vertex, other in (at or {}).items():
+            tensor = self.runtime.index_put(tensor, self.runtime.asarray(np.asarray([vertex])), other)
+        return tensor
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+    def check(self) -> None:
+        """Raise `InvalidGraphError` with every broken invariant of the tensors; return if there is none."""
+        problems = find_problems(self)
+        if problems:
+            raise InvalidGraphError(problems)
+
+    def edges(self) -> tuple[Array, Array, Array | None]:
+        """Return sources, targets (the user's ids) and weights as NumPy arrays; an undirected edge once."""
+        offsets, targets, weights = self._out.to_numpy()
+        sources = _row_numbers((offsets, targets, weights))
+        if not self.directed:
+            once = sources <= targets
+            sources, targets, weights = sources[once], targets[once], None if weights is None else weights[once]
+        return self.labels_of(sources), self.labels_of(targets), weights
+
+    def __repr__(self) -> str:
+        return f"Graph({self.describe()})"
+
+    def _repr_html_(self) -> str:
+        return f"<b>Graph</b> {self.describe()}<br>{self.memory_bytes:,} bytes"
+
+    def describe(self) -> str:
+        """Return size, kind and place in one line."""
+        words = [
+            f"{self.num_vertices:,} vertices",
+            f"{self.num_edges:,} edges",
+            "directed" if self.directed else "undirected",
+            "weighted" if self.weighted else "unweighted",
+            *(["labelled"] if self._labels else []),
+            f"{self.runtime.name} on {self.runtime.device}",
+        ]
+        return ", ".join(words)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (
+            self._out.to_numpy(),
+            self.directed,
+            self._num_edges,
+            self.vertex_labels,
+            self.is_sorted,
+            self.runtime.name,
+            self.runtime.device,
+        )
+
+    # --- private -----------------------------------------------------------------------------------------------------
+    def _with(self, out: Adjacency, **changes: Any) -> Graph:
+        """Return a graph that differs from this one only in what is given."""
+        kept = {
+            "directed": self.directed,
+            "num_edges": self._num_edges,
+            "labels": self._labels,
+            "is_sorted": self.is_sorted,
+        }
+        return Graph(out, **{**kept, **changes})
+
+    def _from_rows(self, rows: tuple[Array, Array, Array | None], **changes: Any) -> Graph:
+        """Return a graph of new rows with this one's labels, on the same runtime."""
+        directed = changes.get("directed", self.directed)
+        num_edges = rows[1].size
+        if not directed:
+            num_edges = (num_edges + count_self_loops(rows[0], rows[1])) // 2
+        out = Adjacency(runtimes.get("numpy"), *rows).to(self.runtime)
+        return self._with(out, **{"num_edges": num_edges, "is_sorted": True, **changes})
+
+
+def _row_numbers(rows: tuple[Array, Array, Array | None]) -> Array:
+    offsets, neighbors, _ = rows
+    return np.repeat(np.arange(offsets.size - 1, dtype=neighbors.dtype), np.diff(offsets))
+
+
+def _sorted_rows(
+    keys: Array, neighbors: Array, weights: Array | None, num_vertices: int, duplicates: str
+) -> tuple[Array, Array, Array | None]:
+    """Group edges by key with ascending neighbours, each once."""
+    by_neighbor = rows_from_edges(neighbors, keys, weights, num_vertices)
+    return merge_duplicates(*transpose(*by_neighbor, num_vertices), duplicates)
+
+
+def _unpickle(
+    rows: tuple[Array, Array, Array | None],
+    directed: bool,
+    num_edges: int,
+    labels: Array | None,
+    is_sorted: bool,
+    runtime: str,
+    device: str,
+) -> Graph:
+    out = Adjacency(runtimes.get("numpy"), *rows)
+    return Graph(out, directed=directed, num_edges=num_edges, labels=labels, is_sorted=is_sorted).to(runtime, device)

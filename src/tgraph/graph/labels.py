@@ -1,0 +1,163 @@
+"""The user's own vertex ids: any integers, strings, or other hashable values.
+
+Inside, a vertex is its number 0 to V - 1. Labels translate at the border, so that results come back under the ids
+that the user gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tgraph.dtypes import index_dtype
+from tgraph.errors import InvalidArgumentError, VertexNotFoundError
+from tgraph.kernels.cpu.vertex_ids import number_ids
+from tgraph.runtime import Array
+
+STRING_DTYPE = np.dtypes.StringDType()
+
+
+class VertexLabels:
+    """Distinct labels, one per vertex, and the way back from a label to its vertex."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self._numbers: dict[Any, int] | None = None
+        self._order: Array | None = None
+
+    def number_of(self, label: Any) -> int:
+        """Return the vertex with this label."""
+        if self.array.dtype.kind == "i" and not isinstance(label, (int, np.integer)):
+            raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids are integers")
+        return int(self.numbers_of([label])[0])
+
+    def numbers_of(self, labels: Iterable[Any]) -> Array:
+        """Return the vertices with these labels, `[N]`, or raise naming the first label that is unknown."""
+        if self.array.dtype.kind == "i":
+            return self._numbers_of_integers(as_column("vertices", labels))
+        if self._numbers is None:
+            self._numbers = {label: number for number, label in enumerate(self.array.tolist())}
+        try:
+            return np.asarray([self._numbers[label] for label in labels], index_dtype(self.array.size))
+        except KeyError as missing:
+            raise VertexNotFoundError(f"vertex {missing.args[0]!r} is not in the graph") from None
+
+    def _numbers_of_integers(self, wanted: Array) -> Array:
+        if wanted.dtype.kind != "i" and wanted.size:
+            raise VertexNotFoundError(f"vertex {wanted[0]!r} is not in the graph, whose ids are integers")
+        if self._order is None:
+            self._order = np.argsort(self.array, kind="stable")
+        places = np.searchsorted(self.array, wanted, sorter=self._order)
+        numbers = self._order[np.minimum(places, self.array.size - 1)] if self.array.size else places
+        unknown = self.array[numbers] != wanted if self.array.size else np.ones(wanted.size, bool)
+        if unknown.any():
+            raise VertexNotFoundError(f"vertex {wanted[unknown][0]} is not in the graph")
+        return numbers.astype(index_dtype(self.array.size))
+
+
+def as_column(argument: str, data: Any) -> Array:
+    """Return a column of the user's data as a NumPy array of int64, strings or objects.
+
+    Takes NumPy arrays, torch tensors, pandas, polars and Arrow columns, and sequences.
+    """
+    array = _to_array(data)
+    if array.ndim != 1:
+        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give one value per edge")
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidArgumentError(f"{argument} holds {array.max()}; ids must be below 2^63, or be given as strings")
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind in "UT":
+        return array.astype(STRING_DTYPE)
+    if array.dtype.kind == "O":
+        return _object_column(argument, array)
+    hint = "missing values?" if array.dtype.kind == "f" else "convert them first"
+    raise InvalidArgumentError(f"{argument} holds {array.dtype.name}; ids must be integers or strings ({hint})")
+
+
+def _to_array(data: Any) -> Array:
+    if hasattr(data, "detach"):  # a torch tensor
+        return np.asarray(data.detach().cpu())
+    if hasattr(data, "to_pylist") and hasattr(data, "to_numpy"):  # an Arrow column; chunked ones take no arguments
+        return np.asarray(data.to_numpy() if hasattr(data, "chunks") else data.to_numpy(zero_copy_only=False))
+    if hasattr(data, "to_numpy"):
+        return np.asarray(data.to_numpy())
+    if isinstance(data, np.ndarray):
+        return data
+    items = list(data)
+    if any(isinstance(item, (tuple, list)) for item in items):
+        return object_array(items)
+    array = np.asarray(items)
+    if array.dtype.kind in "US" and not all(isinstance(item, str) for item in items):
+        return object_array(items)  # NumPy would turn 1 into "1"
+    return array
+
+
+def object_array(items: list[Any]) -> Array:
+    """Return a one-dimensional array of Python objects, also where they are sequences themselves."""
+    array = np.empty(len(items), object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
+
+
+def _object_column(argument: str, array: Array) -> Array:
+    items = array.tolist()
+    if any(item is None or item != item for item in items):
+        raise InvalidArgumentError(f"{argument} has missing values; drop those edges first")
+    if all(isinstance(item, str) for item in items):
+        return array.astype(STRING_DTYPE)
+    if all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+        try:
+            return array.astype(np.int64)
+        except OverflowError as error:
+            raise InvalidArgumentError(f"{argument} holds ids beyond 64 bits; give them as strings") from error
+    return array
+
+
+def number_vertices(columns: list[Array]) -> tuple[list[Array], Array | None]:
+    """Return the columns as vertex numbers, and the labels (None where the numbers are the ids).
+
+    Integer and string labels ascend; other objects come in the order of their first appearance.
+    """
+    kinds = {column.dtype.kind for column in columns if column.size}
+    if kinds <= {"i"}:
+        return number_ids(columns)
+    if kinds == {"T"}:
+        return _number_strings(columns)
+    return _number_objects(columns)
+
+
+def _number_strings(columns: list[Array]) -> tuple[list[Array], Array]:
+    series = [pl.Series("label", column.tolist(), dtype=pl.String) for column in columns]
+    labels = pl.concat(series).unique().sort()
+    table = pl.DataFrame({"label": labels}).with_row_index("number")
+    numbered = [
+        pl.DataFrame({"label": one}).join(table, on="label", how="left", maintain_order="left")["number"].to_numpy()
+        for one in series
+    ]
+    return [numbers.astype(index_dtype(len(labels))) for numbers in numbered], as_column("labels", labels)
+
+
+def _number_objects(columns: list[Array]) -> tuple[list[Array], Array]:
+    numbers: dict[Any, int] = {}
+    numbered = []
+    for column in columns:
+        numbered.append([numbers.setdefault(label, len(numbers)) for label in column.tolist()])
+    dtype = index_dtype(len(numbers))
+    return [np.asarray(one, dtype) for one in numbered], object_array(list(numbers))
+
+
+def check_distinct(labels: Array) -> None:
+    """Raise unless all labels differ."""
+    if labels.dtype.kind == "O":
+        distinct = len(set(labels.tolist()))
+    else:
+        distinct = np.unique(labels).size
+    if distinct != labels.size:
+        raise InvalidArgumentError(f"labels has {labels.size} entries but only {distinct} distinct ones")

@@ -1,0 +1,1 @@
+"""Fused implementations for one kind of device each: Numba in `cpu`, runtime primitives in `plain`."""

@@ -1,0 +1,70 @@
+"""A team of threads that run one compiled worker.
+
+`worker(rank, size, *args)` is compiled with `JIT`, releases the GIL and touches only what its rank owns. Plain Python
+threads are used: no threading layer has to be installed, and a launch costs about 30 microseconds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tgraph.config import config
+from tgraph.runtime.protocol import Array
+
+JIT = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
+
+MIN_WORK_PER_THREAD = 50_000  # below this many edges a second thread costs more than it brings
+
+
+def team_size(work: int, num_threads: int | None = None) -> int:
+    """Return how many threads `work` elements deserve, at most the configured number."""
+    limit = config.num_threads if num_threads is None else num_threads
+    return max(1, min(limit, work // MIN_WORK_PER_THREAD))
+
+
+def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
+    """Run `worker(rank, size, *args)` for every rank and wait for all.
+
+    A Ctrl-C that arrives meanwhile is raised after the workers have ended, so that no array is left half-written by a
+    thread that nobody waits for.
+    """
+    if size == 1:
+        worker(0, 1, *args)
+        return
+    failures: list[BaseException] = []
+
+    def run(rank: int) -> None:
+        try:
+            worker(rank, size, *args)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    interrupt: KeyboardInterrupt | None = None
+    for thread in threads:
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt as pressed:
+                interrupt = pressed
+    if failures or interrupt:
+        raise failures[0] if failures else interrupt  # type: ignore[misc]
+
+
+@njit(**JIT)
+def part(rank, size, total):  # type: ignore[no-untyped-def]
+    """Return the first and the last + 1 of the elements that `rank` owns, from inside a worker."""
+    return total * rank // size, total * (rank + 1) // size
+
+
+def as_unsigned(ids: Array) -> Array:
+    """View ids as unsigned: Numba then leaves out the wrap-around of negative indices. The ids must not be negative."""
+    contiguous = np.ascontiguousarray(ids)
+    return contiguous.view(f"u{contiguous.dtype.itemsize}")

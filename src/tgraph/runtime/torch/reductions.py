@@ -1,0 +1,68 @@
+"""Reductions on PyTorch tensors.
+
+`segment_reduce` of PyTorch takes floats only; integers and bools go through `scatter_reduce`, which keeps them exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tgraph.dtypes import check_reduction, identity
+from tgraph.errors import OutOfRangeError
+
+_SCATTER_NAMES = {"min": "amin", "max": "amax", "sum": "sum", "any": "amax"}
+
+
+def reduce(tensor: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
+    """Reduce everything to one element."""
+    check_reduction(op, dtype)
+    if op == "count":
+        return torch.tensor([tensor.numel()], device=tensor.device)
+    if not tensor.numel():
+        return torch.tensor([identity(op, dtype)], dtype=tensor.dtype, device=tensor.device)
+    functions = {"min": torch.amin, "max": torch.amax, "sum": torch.sum, "mean": torch.mean, "any": torch.any}
+    return functions[op](tensor).to(tensor.dtype).reshape(1)
+
+
+def scatter_reduce(
+    into: torch.Tensor, positions: torch.Tensor, values: torch.Tensor, op: str, dtype: Any
+) -> torch.Tensor:
+    """Reduce values into the positions of `into`. On the CPU duplicates meet in the order of `values`."""
+    check_reduction(op, dtype)
+    positions = positions.long()
+    try:
+        if op == "count":
+            return into.scatter_add_(0, positions, torch.ones_like(positions, dtype=into.dtype))
+        return into.scatter_reduce_(0, positions, values, _SCATTER_NAMES[op])
+    except (IndexError, RuntimeError) as error:
+        raise OutOfRangeError(f"{error}; the tensor has {into.shape[0]} elements") from error
+
+
+def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
+    """Reduce each segment."""
+    check_reduction(op, dtype)
+    sizes = torch.diff(offsets)
+    if op == "count":
+        return sizes.long()
+    if op == "mean":
+        return segment_reduce(values, offsets, "sum", dtype) / sizes.clamp(min=1).to(values.dtype)
+    _check_offsets(values, offsets)
+    start = identity(op, dtype)
+    if not sizes.numel() or not values.numel():
+        return torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
+    if values.is_floating_point():
+        return torch.segment_reduce(values, op, offsets=offsets, initial=start, unsafe=True)
+    selected = values[offsets[0] : offsets[-1]]
+    owners = torch.repeat_interleave(
+        torch.arange(sizes.numel(), device=values.device), sizes, output_size=len(selected)
+    )
+    into = torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
+    return scatter_reduce(into, owners, selected, op, dtype)
+
+
+def _check_offsets(values: torch.Tensor, offsets: torch.Tensor) -> None:
+    if values.device.type == "cpu" and offsets.numel() and (offsets[0] < 0 or offsets[-1] > values.numel()):
+        reach = f"{offsets[0].item()} to {offsets[-1].item()}"
+        raise OutOfRangeError(f"offsets run from {reach} beyond the {values.numel()} values")
