@@ -1,5 +1,99 @@
-"""Graph processing on tensors: one program, written once, on any engine and any tensor runtime."""
+"""Graph processing on tensors: one program, written once, on any engine and any tensor runtime.
 
-from tgraph.graph import Graph, from_edges, from_csr
-from tgraph import runtime
-from tgraph.config import config
+>>> import tgraph as tg
+>>> graph = tg.from_edges(["ann", "bob", "cy"], ["bob", "cy", "bob"])
+>>> tg.pagerank(graph).top(1)[0][0]
+'bob'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tgraph.config import config  # at once: modules of these names would stand in the way later
+from tgraph.run import run
+
+if TYPE_CHECKING:
+    from tgraph import errors, runtime
+    from tgraph.algorithms.bfs import bfs
+    from tgraph.algorithms.hits import hits
+    from tgraph.algorithms.pagerank import pagerank
+    from tgraph.algorithms.sssp import sssp
+    from tgraph.algorithms.wcc import wcc
+    from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
+    from tgraph.graph import Graph, from_csr, from_edges, generate
+    from tgraph.interop.networkx import from_networkx, to_networkx
+    from tgraph.interop.pandas import from_pandas, to_pandas
+    from tgraph.interop.pyg import from_pyg, to_pyg
+    from tgraph.interop.scipy import from_scipy, to_scipy
+    from tgraph.io import read, write
+    from tgraph.program import Program
+    from tgraph.results import Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "tgraph.algorithms": ("bfs", "hits", "pagerank", "sssp", "wcc"),
+    "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
+    "tgraph.graph": ("Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
+    "tgraph.interop.pandas": ("from_pandas", "to_pandas"),
+    "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
+    "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
+    "tgraph.io": ("read", "write"),
+    "tgraph.program": ("Program",),
+    "tgraph.results": ("Result",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Graph",
+    "Program",
+    "Result",
+    "__version__",
+    "absolute",
+    "bfs",
+    "config",
+    "errors",
+    "exp",
+    "from_csr",
+    "from_edges",
+    "from_networkx",
+    "from_pandas",
+    "from_pyg",
+    "from_scipy",
+    "generate",
+    "hits",
+    "log",
+    "maximum",
+    "minimum",
+    "pagerank",
+    "read",
+    "run",
+    "runtime",
+    "sqrt",
+    "sssp",
+    "to_networkx",
+    "to_pandas",
+    "to_pyg",
+    "to_scipy",
+    "wcc",
+    "where",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import tgraph` alone takes milliseconds."""
+    if name in ("errors", "runtime"):
+        return importlib.import_module(f"tgraph.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"tgraph has no {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

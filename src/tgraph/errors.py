@@ -41,6 +41,14 @@ class VertexNotFoundError(TGraphError, KeyError):
         return str(self.args[0])
 
 
+class VerificationError(TGraphError, AssertionError):
+    """A result breaks a rule that right answers keep; `found` names the first vertex or edge that breaks `rule`."""
+
+    def __init__(self, rule: str, found: str) -> None:
+        self.rule, self.found = rule, found
+        super().__init__(f"{found} breaks the rule: {rule}")
+
+
 class FileFormatError(TGraphError, ValueError):
     """A file is not what its name says; `path` and `where` say where reading stopped."""
 

@@ -31,11 +31,16 @@ class Graph:
     ([1, 2, 1], [10, 20, 30])
     """
 
-    __slots__ = ("_in", "_labels", "_out", "_num_edges", "_self_loops", "directed", "is_sorted", "runtime")
+    __slots__ = ("_in", "_labels", "_num_edges", "_out", "_self_loops", "directed", "is_sorted", "runtime")
 
     directed: bool
     is_sorted: bool
     runtime: Runtime
+    _out: Adjacency
+    _in: Adjacency | None  # None = not built yet
+    _labels: VertexLabels | None
+    _num_edges: int
+    _self_loops: int | None  # None = not counted yet
 
     def __init__(
         self,
@@ -118,10 +123,12 @@ class Graph:
         check_choice("direction", direction, ("out", "in"))
         if direction == "out":
             return self._out
-        if self._in is None:
+        reverse = self._in
+        if reverse is None:
             rows = transpose(*self._out.to_numpy(), self.num_vertices)
-            super().__setattr__("_in", Adjacency(runtimes.get("numpy"), *rows).to(self.runtime))
-        return self._in  # type: ignore[no-any-return]
+            reverse = Adjacency(runtimes.get("numpy"), *rows).to(self.runtime)
+            super().__setattr__("_in", reverse)
+        return reverse
 
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every vertex, `[V] int64`."""
@@ -140,10 +147,12 @@ class Graph:
     @property
     def num_self_loops(self) -> int:
         """The number of edges from a vertex to itself; counted once."""
-        if self._self_loops is None:
+        count = self._self_loops
+        if count is None:
             offsets, targets, _ = self._out.to_numpy()
-            super().__setattr__("_self_loops", count_self_loops(offsets, targets))
-        return self._self_loops  # type: ignore[no-any-return]
+            count = count_self_loops(offsets, targets)
+            super().__setattr__("_self_loops", count)
+        return count
 
     @property
     def has_self_loops(self) -> bool:
@@ -176,15 +185,21 @@ class Graph:
         return numbers.astype(index_dtype(self.num_vertices))
 
     def labels_of(self, vertices: Any) -> Array:
-        """Return the user's ids of vertex numbers (a tensor or an array); a number -1 stays -1."""
+        """Return the user's ids of vertex numbers (a tensor or an array).
+
+        A number -1 (nobody) stays -1 among integer ids of 0 or more, and becomes None among others.
+        """
         numbers = runtimes.get("numpy").asarray(vertices)
         if self._labels is None:
             return numbers
+        labels = self._labels.array
         if not numbers.size or numbers.min() >= 0:
-            return self._labels.array[numbers]
-        if self._labels.array.dtype.kind == "i":
-            return np.where(numbers < 0, -1, self._labels.array[numbers])
-        return np.where(numbers < 0, None, self._labels.array[numbers].astype(object))
+            return labels[numbers]
+        if labels.dtype.kind == "i" and labels.min() >= 0:
+            return np.where(numbers < 0, -1, labels[numbers])
+        found = labels[numbers].astype(object)
+        found[numbers < 0] = None
+        return found
 
     # --- new graphs --------------------------------------------------------------------------------------------------
     def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
@@ -197,7 +212,10 @@ class Graph:
 
     def reverse(self) -> Graph:
         """Return the graph with every edge turned around."""
-        return self if not self.directed else self._with(self.adjacency("in"), reverse=self._out, is_sorted=True)
+        if not self.directed:
+            return self
+        kept = self._out if self.is_sorted else None  # incoming rows always ascend, so others are built anew
+        return self._with(self.adjacency("in"), reverse=kept, is_sorted=True)
 
     def symmetrize(self) -> Graph:
         """Return the undirected graph: every edge in both directions, an edge that had both of them once.
@@ -209,7 +227,7 @@ class Graph:
         outgoing, incoming = self._out.to_numpy(), self.adjacency("in").to_numpy()
         keys = np.concatenate([_row_numbers(outgoing), _row_numbers(incoming)])
         neighbors = np.concatenate([outgoing[1], incoming[1]])
-        weights = None if outgoing[2] is None else np.concatenate([outgoing[2], incoming[2]])  # type: ignore[list-item]
+        weights = None if outgoing[2] is None else np.concatenate([outgoing[2], incoming[2]])
         return self._from_rows(_sorted_rows(keys, neighbors, weights, self.num_vertices, "min"), directed=False)
 
     def simplify(self, duplicates: str = "first") -> Graph:

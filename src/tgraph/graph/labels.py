@@ -93,8 +93,9 @@ def _to_array(data: Any) -> Array:
     if any(isinstance(item, (tuple, list)) for item in items):
         return object_array(items)
     array = np.asarray(items)
-    if array.dtype.kind in "US" and not all(isinstance(item, str) for item in items):
-        return object_array(items)  # NumPy would turn 1 into "1"
+    if array.dtype.kind in "US":  # NumPy would turn 1 into "1", and drop NUL characters at the end
+        all_text = all(isinstance(item, str) for item in items)
+        return np.asarray(items, STRING_DTYPE) if all_text else object_array(items)
     return array
 
 

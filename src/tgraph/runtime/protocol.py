@@ -5,7 +5,7 @@ A runtime object belongs to one device. Types are NumPy's. Behaviour is the same
 
 - a position outside a tensor raises `OutOfRangeError` (an `IndexError`), negative ones included;
 - a reduction keeps the type of its values (`count` gives int64) and gives `dtypes.identity` for an empty segment;
-- NaN wins every `min` and `max`, as in NumPy;
+- NaN wins every `min` and `max` and comes last in every order, as in NumPy; no float result warns;
 - a method whose docstring says *consumes* may write into that argument: use what it returns.
 """
 
@@ -67,11 +67,14 @@ class Runtime(Protocol):
         """
 
     def concatenate(self, tensors: list[Tensor]) -> Tensor:
-        """Return the tensors one behind the other."""
+        """Return the tensors, all of one type, one behind the other."""
 
     # --- expanding and ordering --------------------------------------------------------------------------------------
     def repeat_interleave(self, tensor: Tensor, counts: Tensor, total: int) -> Tensor:
-        """Return element i `counts[i]` times; `total` is the sum of the counts, known to the caller."""
+        """Return element i `counts[i]` times. Raises `InvalidArgumentError` on the CPU if the counts are wrong.
+
+        `total` is the sum of the counts, known to the caller, so that nobody has to wait for the device.
+        """
 
     def cumsum(self, tensor: Tensor) -> Tensor:
         """Return the inclusive running sum; of integers in int64."""
@@ -86,19 +89,22 @@ class Runtime(Protocol):
         """Return the positions (int64) that sort the tensor; equal elements keep their order."""
 
     def unique(self, tensor: Tensor) -> Tensor:
-        """Return the distinct elements in ascending order."""
+        """Return the distinct elements in ascending order; every NaN is distinct."""
 
     # --- reducing ----------------------------------------------------------------------------------------------------
     def reduce(self, tensor: Tensor, op: str) -> Tensor:
         """Return the reduction of all elements as a tensor with one element; the identity where there are none."""
 
     def scatter_reduce(self, into: Tensor, positions: Tensor, values: Tensor, op: str) -> Tensor:
-        """Reduce each `values[i]` into `into[positions[i]]` by min, max, sum, any or count. Consumes `into`."""
+        """Reduce each `values[i]` into `into[positions[i]]` by min, max, sum, any or count. Consumes `into`.
+
+        What `into` holds takes part. Both have one type; a count takes values of any type.
+        """
 
     def segment_reduce(self, values: Tensor, offsets: Tensor, op: str) -> Tensor:
         """Return the reduction of `values[offsets[i]:offsets[i + 1]]` for every i."""
 
-    # --- element-wise ------------------------------------------------------------------------------------------------
+    # --- element-wise; types meet as in NumPy, also with scalars: int64 and 1.5 in float64 ----------------------------
     def where(self, condition: Tensor, yes: Tensor, no: Tensor) -> Tensor:
         """Return `yes` where the condition holds and `no` elsewhere."""
 
@@ -112,10 +118,10 @@ class Runtime(Protocol):
         """Return the magnitudes."""
 
     def sqrt(self, tensor: Tensor) -> Tensor:
-        """Return the square roots."""
+        """Return the square roots, of integers in float64; NaN of negative ones."""
 
     def exp(self, tensor: Tensor) -> Tensor:
-        """Return e to the power of each element."""
+        """Return e to the power of each element, of integers in float64."""
 
     def log(self, tensor: Tensor) -> Tensor:
-        """Return the natural logarithms."""
+        """Return the natural logarithms, of integers in float64; -inf of 0 and NaN of negative ones."""

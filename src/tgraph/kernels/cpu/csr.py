@@ -178,7 +178,7 @@ def _count_distinct(rank, size, offsets, neighbors, new_counts):
 
 @njit(**JIT)
 def _join_duplicates(rank, size, offsets, neighbors, weights, code, new_offsets, new_neighbors, new_weights):
-    """Writes the thread's rows; code: 0 first, 1 last, 2 min, 3 max, 4 sum."""
+    """Writes the thread's rows; code: 0 first, 1 last, 2 min, 3 max, 4 sum. NaN wins min and max."""
     first, last = _row_part(rank, size, offsets)
     for row in range(first, last):
         place = new_offsets[row] - 1
@@ -189,11 +189,12 @@ def _join_duplicates(rank, size, offsets, neighbors, weights, code, new_offsets,
                 if weights is not None:
                     new_weights[place] = weights[i]
             elif weights is not None:
-                old = new_weights[place]
-                if code == 1 or (code == 2 and weights[i] < old) or (code == 3 and weights[i] > old):
-                    new_weights[place] = weights[i]
+                old, new = new_weights[place], weights[i]
+                is_extreme = (code == 2 and new < old) or (code == 3 and new > old) or (code in (2, 3) and new != new)
+                if code == 1 or is_extreme:
+                    new_weights[place] = new
                 elif code == 4:
-                    new_weights[place] = old + weights[i]
+                    new_weights[place] = old + new
 
 
 @njit(**JIT)

@@ -59,7 +59,7 @@ def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
 
 
 @njit(**JIT)
-def part(rank, size, total):  # type: ignore[no-untyped-def]
+def part(rank, size, total):
     """Return the first and the last + 1 of the elements that `rank` owns, from inside a worker."""
     return total * rank // size, total * (rank + 1) // size
 

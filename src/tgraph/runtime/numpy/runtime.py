@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.errors import InvalidArgumentError, OutOfRangeError
+from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
+from tgraph.runtime.checks import check_mask, check_one_each
 from tgraph.runtime.numpy.reductions import reduce, scatter_reduce, segment_reduce
 from tgraph.runtime.protocol import Array, Runtime
 
@@ -55,11 +56,12 @@ class NumpyRuntime:
     def index_select(self, tensor: Array, positions: Array) -> Array:
         _check_not_negative(positions)
         try:
-            return tensor.take(positions)
+            return tensor.take(positions, axis=0)
         except IndexError as error:
             raise OutOfRangeError(str(error)) from error
 
     def mask_select(self, tensor: Array, mask: Array) -> Array:
+        check_mask(mask.shape[0], tensor.shape[0])
         return tensor[mask]
 
     def nonzero(self, mask: Array) -> Array:
@@ -67,6 +69,8 @@ class NumpyRuntime:
 
     def index_put(self, tensor: Array, positions: Array, values: Any) -> Array:
         _check_not_negative(positions)
+        if np.ndim(values):
+            check_one_each(positions.size, len(values))
         tensor = tensor if tensor.flags.writeable else tensor.copy()
         try:
             tensor[positions] = values
@@ -78,12 +82,20 @@ class NumpyRuntime:
         return np.concatenate(tensors)
 
     def repeat_interleave(self, tensor: Array, counts: Array, total: int) -> Array:
-        return np.repeat(tensor, counts)
+        try:
+            repeated = np.repeat(tensor, counts)
+        except ValueError as error:
+            raise InvalidArgumentError(f"total={total} and the counts do not fit: {error}") from error
+        if repeated.shape[0] != total:
+            raise InvalidArgumentError(f"total={total} and the counts do not fit: their sum is {repeated.shape[0]}")
+        return repeated
 
     def cumsum(self, tensor: Array) -> Array:
-        return np.cumsum(tensor, dtype=tensor.dtype if tensor.dtype.kind == "f" else np.int64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.cumsum(tensor, dtype=tensor.dtype if tensor.dtype.kind == "f" else np.int64)
 
     def searchsorted(self, ascending: Array, values: Array, side: Any = "left") -> Array:
+        check_choice("side", side, ("left", "right"))
         return np.searchsorted(ascending, values, side)
 
     def sort(self, tensor: Array) -> Array:
@@ -121,14 +133,21 @@ class NumpyRuntime:
         return np.asarray(np.absolute(tensor))
 
     def sqrt(self, tensor: Array) -> Array:
-        return np.asarray(np.sqrt(tensor))
+        with np.errstate(invalid="ignore"):  # NaN silently, as in torch
+            return np.asarray(np.sqrt(_as_float(tensor)))
 
     def exp(self, tensor: Array) -> Array:
-        return np.asarray(np.exp(tensor))
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(_as_float(tensor)))
 
     def log(self, tensor: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):  # log(0) is -inf and log(-1) NaN, silently as in torch
-            return np.asarray(np.log(tensor))
+            return np.asarray(np.log(_as_float(tensor)))
+
+
+def _as_float(tensor: Array) -> Array:
+    """Widen integers to float64; NumPy would make float16 of small ones."""
+    return tensor if tensor.dtype.kind == "f" else tensor.astype(np.float64)
 
 
 def _check_not_negative(positions: Array) -> None:

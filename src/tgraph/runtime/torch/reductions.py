@@ -26,11 +26,8 @@ def reduce(tensor: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
     return functions[op](tensor).to(tensor.dtype).reshape(1)
 
 
-def scatter_reduce(
-    into: torch.Tensor, positions: torch.Tensor, values: torch.Tensor, op: str, dtype: Any
-) -> torch.Tensor:
-    """Reduce values into the positions of `into`. On the CPU duplicates meet in the order of `values`."""
-    check_reduction(op, dtype)
+def scatter_reduce(into: torch.Tensor, positions: torch.Tensor, values: torch.Tensor, op: str) -> torch.Tensor:
+    """Reduce checked values into the positions of `into`. On the CPU duplicates meet in the order of `values`."""
     positions = positions.long()
     try:
         if op == "count":
@@ -43,12 +40,12 @@ def scatter_reduce(
 def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
     """Reduce each segment."""
     check_reduction(op, dtype)
+    _check_offsets(values, offsets)
     sizes = torch.diff(offsets)
     if op == "count":
         return sizes.long()
     if op == "mean":
         return segment_reduce(values, offsets, "sum", dtype) / sizes.clamp(min=1).to(values.dtype)
-    _check_offsets(values, offsets)
     start = identity(op, dtype)
     if not sizes.numel() or not values.numel():
         return torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
@@ -59,7 +56,7 @@ def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, op: str, dtype: 
         torch.arange(sizes.numel(), device=values.device), sizes, output_size=len(selected)
     )
     into = torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
-    return scatter_reduce(into, owners, selected, op, dtype)
+    return scatter_reduce(into, owners, selected, op)
 
 
 def _check_offsets(values: torch.Tensor, offsets: torch.Tensor) -> None:

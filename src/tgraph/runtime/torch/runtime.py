@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from tgraph.errors import InvalidArgumentError, OutOfRangeError
+from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
+from tgraph.runtime.checks import check_mask, check_one_each, check_scatter
 from tgraph.runtime.protocol import Array, Runtime
 from tgraph.runtime.torch.reductions import reduce, scatter_reduce, segment_reduce
 
@@ -46,9 +47,8 @@ class TorchRuntime:
 
     def asarray(self, data: Any, dtype: Any = None) -> torch.Tensor:
         wanted = None if dtype is None else _torch_dtype(dtype)
-        if isinstance(data, np.ndarray):
-            _torch_dtype(data.dtype)
-            data = torch.from_numpy(data if data.flags.writeable else data.copy())
+        if not isinstance(data, torch.Tensor):
+            data = torch.from_numpy(_as_shareable(np.asarray(data)))
         return torch.as_tensor(data, dtype=wanted, device=self.device)
 
     def to_numpy(self, tensor: torch.Tensor) -> Array:
@@ -59,12 +59,14 @@ class TorchRuntime:
         return torch.full((size,), value, dtype=_torch_dtype(dtype), device=self.device)
 
     def arange(self, start: int, stop: int, dtype: Any) -> torch.Tensor:
-        return torch.arange(start, stop, dtype=_torch_dtype(dtype), device=self.device)
+        return torch.arange(start, max(start, stop), dtype=_torch_dtype(dtype), device=self.device)
 
     def astype(self, tensor: torch.Tensor, dtype: Any) -> torch.Tensor:
         return tensor.to(_torch_dtype(dtype))
 
     def dtype(self, tensor: torch.Tensor) -> np.dtype[Any]:
+        if tensor.dtype not in _NUMPY_DTYPES:
+            raise InvalidArgumentError(f"{tensor.dtype} is not a type that tgraph works with; use {', '.join(_DTYPES)}")
         return _NUMPY_DTYPES[tensor.dtype]
 
     def copy(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -80,29 +82,37 @@ class TorchRuntime:
             raise OutOfRangeError(f"{error}; the tensor has {tensor.shape[0]} elements") from error
 
     def mask_select(self, tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        check_mask(mask.shape[0], tensor.shape[0])
         return torch.masked_select(tensor, mask)
 
     def nonzero(self, mask: torch.Tensor) -> torch.Tensor:
         return torch.nonzero(mask).flatten()
 
     def index_put(self, tensor: torch.Tensor, positions: torch.Tensor, values: Any) -> torch.Tensor:
-        if not isinstance(values, torch.Tensor):
-            values = torch.as_tensor(values, dtype=tensor.dtype, device=tensor.device)
+        values = torch.as_tensor(values, dtype=tensor.dtype, device=tensor.device)
+        values = values.expand(positions.shape) if values.ndim == 0 else values
+        check_one_each(positions.numel(), values.numel())
         try:
-            return tensor.index_copy_(0, positions.long(), values.expand(positions.shape).to(tensor.dtype))
-        except (IndexError, RuntimeError) as error:
+            return tensor.index_copy_(0, positions.long(), values)
+        except IndexError as error:
             raise OutOfRangeError(f"{error}; the tensor has {tensor.shape[0]} elements") from error
 
     def concatenate(self, tensors: list[torch.Tensor]) -> torch.Tensor:
         return torch.cat(tensors)
 
     def repeat_interleave(self, tensor: torch.Tensor, counts: torch.Tensor, total: int) -> torch.Tensor:
-        return torch.repeat_interleave(tensor, counts, output_size=total)
+        if counts.device.type == "cpu" and counts.numel() and counts.min() < 0:  # PyTorch writes outside its memory
+            raise InvalidArgumentError(f"total={total} and the counts do not fit: {counts.min().item()} is negative")
+        try:
+            return torch.repeat_interleave(tensor, counts, output_size=total)
+        except RuntimeError as error:
+            raise InvalidArgumentError(f"total={total} and the counts do not fit: {error}") from error
 
     def cumsum(self, tensor: torch.Tensor) -> torch.Tensor:
         return torch.cumsum(tensor, 0)
 
     def searchsorted(self, ascending: torch.Tensor, values: torch.Tensor, side: Any = "left") -> torch.Tensor:
+        check_choice("side", side, ("left", "right"))
         return torch.searchsorted(ascending, values, side=side)
 
     def sort(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -120,31 +130,42 @@ class TorchRuntime:
     def scatter_reduce(
         self, into: torch.Tensor, positions: torch.Tensor, values: torch.Tensor, op: str
     ) -> torch.Tensor:
-        return scatter_reduce(into, positions, values, op, self.dtype(values))
+        check_scatter(op, self.dtype(into), self.dtype(values))
+        check_one_each(positions.numel(), values.numel())
+        return scatter_reduce(into, positions, values, op)
 
     def segment_reduce(self, values: torch.Tensor, offsets: torch.Tensor, op: str) -> torch.Tensor:
         return segment_reduce(values, offsets, op, self.dtype(values))
 
     def where(self, condition: torch.Tensor, yes: Any, no: Any) -> torch.Tensor:
-        return torch.where(condition, yes, no)
+        return torch.where(condition, *self._promoted(yes, no))
 
     def minimum(self, left: Any, right: Any) -> torch.Tensor:
-        return torch.minimum(*_tensors(left, right))
+        return torch.minimum(*self._promoted(left, right))
 
     def maximum(self, left: Any, right: Any) -> torch.Tensor:
-        return torch.maximum(*_tensors(left, right))
+        return torch.maximum(*self._promoted(left, right))
 
     def absolute(self, tensor: torch.Tensor) -> torch.Tensor:
         return torch.abs(tensor)
 
     def sqrt(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.sqrt(tensor)
+        return torch.sqrt(_as_float(tensor))
 
     def exp(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.exp(tensor)
+        return torch.exp(_as_float(tensor))
 
     def log(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.log(tensor)
+        return torch.log(_as_float(tensor))
+
+    def _promoted(self, left: Any, right: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return tensors or scalars as tensors of the type that NumPy would give: int64 and 1.5 meet in float64."""
+        kinds = [self.dtype(value) if isinstance(value, torch.Tensor) else value for value in (left, right)]
+        dtype = _torch_dtype(np.result_type(*kinds))
+        return (
+            torch.as_tensor(left, dtype=dtype, device=self.device),
+            torch.as_tensor(right, dtype=dtype, device=self.device),
+        )
 
 
 def _torch_dtype(dtype: Any) -> torch.dtype:
@@ -154,10 +175,14 @@ def _torch_dtype(dtype: Any) -> torch.dtype:
     return _DTYPES[name]
 
 
-def _tensors(left: Any, right: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Turn a scalar operand into a tensor of the other's type and device."""
-    if not isinstance(left, torch.Tensor):
-        left = torch.as_tensor(left, dtype=right.dtype, device=right.device)
-    if not isinstance(right, torch.Tensor):
-        right = torch.as_tensor(right, dtype=left.dtype, device=left.device)
-    return left, right
+def _as_shareable(array: Array) -> Array:
+    """Return the array as PyTorch can view it: writeable, in the machine's byte order, with no negative stride."""
+    _torch_dtype(array.dtype)
+    if not array.dtype.isnative or any(stride < 0 for stride in array.strides):
+        return array.astype(array.dtype.newbyteorder("="), order="C")
+    return array if array.flags.writeable else array.copy()
+
+
+def _as_float(tensor: torch.Tensor) -> torch.Tensor:
+    """Widen integers to float64, as NumPy does; PyTorch would make float32 of them."""
+    return tensor if tensor.is_floating_point() else tensor.double()

@@ -1,0 +1,76 @@
+"""HITS: good hubs point to good authorities, and good authorities are pointed to by good hubs.
+
+Returns: hubs and authorities, float64, each summing to 1; `residual`, the L1 change of the hubs in the last iteration.
+Technique: power iteration from equal hubs, authorities from hubs along the edges and hubs from authorities against
+them, normalised by their sums (Kleinberg 1999). Where several communities are equally strong the fixed point is not
+unique; this one weighs them by their share of the start. A graph without edges has hubs and authorities of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+from tgraph.elementwise import absolute, maximum
+from tgraph.errors import InvalidArgumentError
+from tgraph.graph import Graph
+from tgraph.program import Edges, Program, State
+from tgraph.results import Result
+from tgraph.run import How, run
+from tgraph.runtime import Tensor
+
+SMALLEST_SUM = 1e-300  # avoids 0 / 0 where there are no edges
+
+
+class HITS(Program):
+    """Hubs and authorities by turns."""
+
+    active = "all"
+
+    def __init__(self, tol_l1: float, weighted: bool) -> None:
+        self.tolerance = tol_l1
+        self.edge_message: Callable[..., Tensor] | None = _weigh if weighted else None
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
+        start = graph.full(1.0 / max(graph.num_vertices, 1), "float64")
+        return {"hubs": start, "authorities": graph.full(0.0, "float64")}, None
+
+    def compute(self, state: State, edges: Edges) -> Tensor:
+        """Take the authorities from the hubs, then the hubs from the authorities."""
+        runtime, old = edges.graph.runtime, state.fields["hubs"]
+        authorities = edges.aggregate(old, "sum", message=self.edge_message)
+        hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
+        state.fields["authorities"] = authorities / maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
+        state.fields["hubs"] = hubs / maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
+        return runtime.reduce(absolute(state.fields["hubs"] - old), "sum")
+
+
+def hits(
+    graph: Graph, tol_l1: float = 1e-8, max_iterations: int = 100, *, weighted: bool = False, **how: Unpack[How]
+) -> Result:
+    """Find hubs and authorities.
+
+    Args:
+        graph: Any graph.
+        tol_l1: Stop when the hubs' absolute change, summed over all vertices, is not above this.
+        max_iterations: Stop after this many iterations; `converged` says whether the tolerance was reached.
+        weighted: Whether an edge counts as much as its weight; else all alike.
+        how: How to run, see `tgraph.run`.
+
+    Returns:
+        A result with `hubs` and `authorities`, each summing to 1.
+
+    >>> import tgraph as tg
+    >>> result = tg.hits(tg.from_edges([0, 1, 2], [3, 3, 4]))
+    >>> [round(value, 3) for value in result.authorities.tolist()]
+    [0.0, 0.0, 0.0, 1.0, 0.0]
+    """
+    if not tol_l1 >= 0.0:
+        raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
+    if weighted and graph.weights is None:
+        raise InvalidArgumentError("weighted=True needs a graph with weights; this one has none")
+    return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
+
+
+def _weigh(value: Tensor, weight: Tensor) -> Tensor:
+    return value * weight

@@ -1,0 +1,136 @@
+"""Single-source shortest paths with weights of 0 or more.
+
+Returns: distances, inf = not reached; parents, vertex numbers, the source is its own, -1 = not reached.
+Technique: label correcting (Bellman-Ford on a frontier): a vertex whose distance fell tells its neighbours. Distances
+are float64; integer weights so large that float64 could round a sum are added in int64 (2^63 - 1 = not reached).
+Parents form a tree also where edges weigh 0: among the neighbours on a shortest path, one with the fewest edges from
+the source is taken, the smallest of those.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+
+from tgraph.algorithms.bfs import UNREACHED, Parents, add_parents
+from tgraph.dtypes import identity
+from tgraph.elementwise import minimum, where
+from tgraph.errors import InvalidArgumentError
+from tgraph.graph import Graph
+from tgraph.program import Program
+from tgraph.results import Result
+from tgraph.run import How, run
+from tgraph.runtime import Tensor
+
+EXACT_IN_FLOAT64 = 2**53
+LARGEST_INT64 = 2**63 - 1
+
+
+class SSSP(Program):
+    """Distances from one source vertex (a vertex number), as float64 or int64."""
+
+    reduce, monotonic = "min", True
+
+    def __init__(self, source: int, dtype: str = "float64") -> None:
+        self.source, self.dtype = source, dtype
+        self.unreached = identity("min", dtype)
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
+        distances = graph.full(self.unreached, self.dtype, at={self.source: 0})
+        return {"distances": distances}, graph.full(False, "bool", at={self.source: True})
+
+    def message(self, distances: Tensor, weight: Tensor) -> Tensor:
+        return where(distances < self.unreached, distances + weight, self.unreached)
+
+    def update(self, distances: Tensor, incoming: Tensor) -> Tensor:
+        return minimum(distances, incoming)
+
+
+class ShortestPathHops(Program):
+    """The fewest edges of a shortest path to every vertex: a search along edges that lie on shortest paths."""
+
+    reduce, monotonic = "min", True
+
+    def __init__(self, source: int, distances: Tensor) -> None:
+        self.source, self.distances = source, distances
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
+        hops = graph.full(UNREACHED, "int32", at={self.source: 0})
+        return {"hops": hops, "distances": self.distances}, graph.full(False, "bool", at={self.source: True})
+
+    def message(self, hops: Tensor, distances: Tensor, target_distances: Tensor, weight: Tensor) -> Tensor:
+        return where(distances + weight == target_distances, hops + 1, UNREACHED)
+
+    def update(self, hops: Tensor, incoming: Tensor) -> Tensor:
+        return minimum(hops, incoming)
+
+
+class ShortestPathParents(Parents):
+    """For every vertex, its smallest neighbour on a shortest path with the fewest edges."""
+
+    def __init__(self, hops: Tensor, distances: Tensor) -> None:
+        super().__init__(hops)
+        self.distances = distances
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
+        fields, _ = super().init(graph)
+        return {**fields, "distances": self.distances}, None
+
+    def message(  # type: ignore[override]
+        self,
+        levels: Tensor,
+        target_levels: Tensor,
+        distances: Tensor,
+        target_distances: Tensor,
+        weight: Tensor,
+        source: Tensor,
+    ) -> Tensor:
+        is_parent = (levels < UNREACHED) & (target_levels == levels + 1) & (distances + weight == target_distances)
+        return where(is_parent, source, self.nobody)
+
+
+def sssp(
+    graph: Graph, source: Any, *, parents: bool = True, max_iterations: int | None = None, **how: Unpack[How]
+) -> Result:
+    """Find the shortest distance from `source` to every vertex, and its parent on such a path.
+
+    Args:
+        graph: Weights must be 0 or more; without weights every edge counts 1. An infinite weight bars an edge.
+        source: A vertex, by the user's id.
+        parents: Whether to find `parents` too, with another search along shortest paths.
+        max_iterations: Stop after this many rounds; distances may then be too long. None = no limit.
+        how: How to run, see `tgraph.run`.
+
+    Returns:
+        A result with `distances` (inf = not reached) and `parents` (vertex numbers; -1 = not reached).
+
+    >>> import tgraph as tg
+    >>> result = tg.sssp(tg.from_edges([0, 0, 1], [1, 2, 2], [5.0, 9.0, 2.0]), source=0)
+    >>> result.distances.tolist(), result.parents.tolist()
+    ([0.0, 5.0, 7.0], [0, 0, 1])
+    """
+    start = graph.vertex_of(source)
+    result = run(SSSP(start, _distance_dtype(graph)), graph, max_iterations=max_iterations, **how)
+    if parents:
+        hops = run(ShortestPathHops(start, result.distances), graph, **how).values
+        add_parents(result, ShortestPathParents(hops, result.distances), start, how)
+    return result
+
+
+def _distance_dtype(graph: Graph) -> str:
+    """Check the weights and return the type in which their sums are exact."""
+    if graph.weights is None or not graph.num_arcs:
+        return "float64"
+    weights = graph.runtime.to_numpy(graph.weights)
+    if np.isnan(weights).any():
+        raise InvalidArgumentError(f"weights holds NaN at edge {int(np.argmax(np.isnan(weights)))}; sssp needs numbers")
+    if weights.min() < 0:
+        raise InvalidArgumentError(
+            f"weights holds {weights.min()} at edge {int(weights.argmin())}; sssp needs weights of 0 or more"
+        )
+    longest = int(weights.max()) * graph.num_vertices if weights.dtype.kind == "i" else 0
+    if longest > LARGEST_INT64:
+        limit = LARGEST_INT64 // graph.num_vertices
+        raise InvalidArgumentError(f"weights holds {weights.max()}; a path could pass 2^63, use weights up to {limit}")
+    return "int64" if longest > EXACT_IN_FLOAT64 else "float64"

@@ -1,0 +1,20 @@
+"""The command line: `tgraph <verb> FILE`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; an error is one sentence on stderr and exit code 2."""
+    from tgraph.cli.app import app
+    from tgraph.errors import InterruptedRunError, TGraphError
+
+    try:
+        app()
+    except InterruptedRunError as interrupt:
+        print(f"tgraph: {interrupt}; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except (TGraphError, OSError) as error:
+        print(f"tgraph: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,113 @@
+"""What the command line shows and writes of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tgraph.errors import InvalidArgumentError
+from tgraph.io.files import replacing
+
+if TYPE_CHECKING:
+    from tgraph.graph import Graph
+    from tgraph.results import Result
+
+RESULT_ENDINGS = (".parquet", ".csv", ".npz")
+
+
+def check_out(path: Path | None) -> None:
+    """Refuse an output file before the work is done, not after it."""
+    if path is None:
+        return
+    if path.suffix.lower() not in RESULT_ENDINGS:
+        raise InvalidArgumentError(f"--out {path} must end in one of {', '.join(RESULT_ENDINGS)}")
+    if not path.parent.is_dir():
+        raise InvalidArgumentError(f"--out {path}: the folder {path.parent} does not exist; create it first")
+
+
+def write_result(result: Result, path: Path) -> None:
+    """Write all fields under the user's ids."""
+    columns = {"vertex": result.vertex_ids(), **{name: result.column(name) for name in result.fields}}
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".npz":
+            import numpy as np
+
+            arrays = {
+                name: column.astype(str) if column.dtype.kind in "TO" else column for name, column in columns.items()
+            }
+            with temporary.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            return
+        import polars as pl
+
+        frame = pl.DataFrame(
+            {name: column.tolist() if column.dtype.kind in "TO" else column for name, column in columns.items()}
+        )
+        if path.suffix.lower() == ".parquet":
+            frame.write_parquet(temporary)
+        else:
+            frame.write_csv(temporary)
+
+
+def show_result(result: Result, top: int, field: str, smallest: bool, out: Path | None, trace: Path | None) -> None:
+    """Print the outcome and the first vertices, and write the files that were asked for."""
+    console = Console()
+    console.print(f"[bold]{result.name}[/bold]: {result.summary()}")
+    if top and result.graph.num_vertices:
+        table = Table("vertex", *result.fields)
+        ids = [label for label, _ in result.top(top, field, smallest)]
+        positions = result.graph.vertices_of(ids)
+        columns = [result.column(name)[positions].tolist() for name in result.fields]
+        for row in zip(ids, *columns, strict=True):
+            table.add_row(*(_format(cell) for cell in row))
+        console.print(table)
+    if out is not None:
+        write_result(result, out)
+        console.print(f"wrote {out}")
+    if trace is not None:
+        with replacing(trace) as temporary:
+            temporary.write_text(result.trace.to_json())
+        console.print(f"wrote {trace}")
+
+
+def describe_graph(graph: Graph, file: Path, seconds: float) -> Table:
+    """Return a table of what a graph is."""
+    numpy = graph.runtime.to_numpy
+    degrees = numpy(graph.out_degrees())
+    rows: list[tuple[str, Any]] = [
+        ("vertices", f"{graph.num_vertices:,}"),
+        ("edges", f"{graph.num_edges:,}"),
+        ("kind", "directed" if graph.directed else "undirected"),
+        ("weights", "none" if graph.weights is None else _range(numpy(graph.weights))),
+        ("self-loops", f"{graph.num_self_loops:,}"),
+        ("largest out-degree", f"{int(degrees.max()):,}" if degrees.size else "none"),
+        ("mean out-degree", f"{float(degrees.mean()):.2f}" if degrees.size else "none"),
+        ("without out-edges", f"{int((degrees == 0).sum()):,}"),
+        ("vertex ids", _id_range(graph)),
+        ("memory", f"{graph.memory_bytes:,} bytes"),
+        ("read in", f"{seconds:.2f} s"),
+    ]
+    table = Table(title=str(file), show_header=False)
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def _range(weights: Any) -> str:
+    if not weights.size:
+        return weights.dtype.name
+    return f"{weights.dtype.name}, {weights.min():g} to {weights.max():g}"
+
+
+def _id_range(graph: Graph) -> str:
+    if not graph.num_vertices:
+        return "none"
+    first, last = graph.labels_of([0, graph.num_vertices - 1]).tolist()
+    return f"{first} to {last}"
+
+
+def _format(cell: Any) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,1 @@
+"""What runs a program: one file per engine, found by its name."""

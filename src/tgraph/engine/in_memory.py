@@ -1,0 +1,175 @@
+"""The engine for graphs that fit into memory, on any runtime: operators made of primitives.
+
+An iteration takes the frontier (ids of active vertices), tensorizes it in blocks, makes the messages, aggregates
+them, and updates who received some. A small frontier never touches a tensor of length V: its receivers are found by
+`unique`, and only their values are read and written.
+"""
+
+from __future__ import annotations
+
+import time
+
+from tgraph.dtypes import identity
+from tgraph.engine.edges import InMemoryEdges, send
+from tgraph.engine.fields import edge_fields, initial_fields, new_fields
+from tgraph.engine.progress import Progress
+from tgraph.engine.schedule import choose_direction
+from tgraph.errors import InterruptedRunError, InvalidProgramError
+from tgraph.graph import Graph
+from tgraph.operators import update, vertex_select
+from tgraph.program import Program, State, default_change, plan
+from tgraph.results import Iteration, Result, Trace
+from tgraph.run import Options
+from tgraph.runtime import Tensor
+
+SPARSE_RECEIVERS = 8  # a frontier with fewer than V / 8 edges finds its receivers by sorting
+
+
+def run(program: Program, graph: Graph, options: Options) -> Result:
+    """Run a program until it is done, the limit is reached, or the user interrupts."""
+    started = time.perf_counter()
+    engine = _Run(program, graph, options)
+    converged = False
+    with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
+        engine.trace.seconds["init"] = time.perf_counter() - started
+        try:
+            while not (converged := engine.is_done()) and engine.may_continue():
+                progress.show(engine.iterate())
+        except KeyboardInterrupt as interrupt:
+            partial = engine.result(converged=False)
+            message = f"{type(program).__name__} was interrupted after {partial.iterations} iterations"
+            raise InterruptedRunError(message, partial) from interrupt
+    return engine.result(converged)
+
+
+class _Run:
+    """One run: the state between iterations."""
+
+    def __init__(self, program: Program, graph: Graph, options: Options) -> None:
+        self.program, self.graph, self.options = program, graph, options
+        self.runtime = graph.runtime
+        self.trace = Trace("in_memory")
+        fields, active = initial_fields(program, graph)
+        self.state = State(fields)
+        edge_data = edge_fields(program, graph)
+        self.plan = plan(program, tuple(fields), tuple(edge_data))
+        self.edges = InMemoryEdges(graph, options.direction, edge_data)
+        self.is_dense = self.plan.has_compute or program.active == "all"
+        self.frontier = None if self.is_dense or active is None else vertex_select(self.runtime, active)
+        self.explored_edges = 0
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+    def is_done(self) -> bool:
+        """Whether the last iteration was the last one needed."""
+        if self.graph.num_vertices == 0:
+            return True
+        if self.is_dense:
+            return self.state.iteration > 0 and self.program.is_done(self.state.iteration, self.state.residual)
+        return self.frontier is not None and int(self.frontier.shape[0]) == 0
+
+    def may_continue(self) -> bool:
+        """Whether the limit allows another iteration."""
+        return self.options.max_iterations is None or self.state.iteration < self.options.max_iterations
+
+    def iterate(self) -> Iteration:
+        """Do one iteration and record it."""
+        started = time.perf_counter()
+        senders = self.graph.num_vertices if self.frontier is None else int(self.frontier.shape[0])
+        frontier_edges = self.edges.count_edges(self.frontier, self.program.along)
+        if self.is_dense:
+            direction = self._iterate_all()
+        else:
+            direction = self._iterate_frontier(frontier_edges)
+        self.state.iteration += 1
+        residual = self.state.residual if self.is_dense else None
+        done = Iteration(direction, senders, frontier_edges, time.perf_counter() - started, residual)
+        self.trace.add(done)
+        return done
+
+    def result(self, converged: bool) -> Result:
+        """Return what has been computed."""
+        fields = self.program.finish(self.graph, self.state.fields)
+        residual = self.state.residual if self.is_dense and self.state.iteration else None
+        name = type(self.program).__name__
+        return Result(name, self.graph, fields, self.trace, converged, residual, self.program.vertex_fields)
+
+    # --- all vertices active -----------------------------------------------------------------------------------------
+    def _iterate_all(self) -> str:
+        direction = "push" if self.options.direction == "push" else "pull"
+        if self.plan.has_compute:
+            residual = self.program.compute(self.state, self.edges)
+        else:
+            total = self._total()
+            incoming = send(self.plan, self.edges, self.state.fields, None, None, direction)
+            new = self._updated(self.state.fields, incoming, total)
+            residual = self._residual(new)
+            self.state.fields.update(new)
+        if residual is None:
+            raise InvalidProgramError(f"{type(self.program).__name__}.compute returned nothing; return the residual")
+        self.state.residual = float(residual if isinstance(residual, (int, float)) else self.runtime.item(residual))
+        return direction
+
+    def _total(self) -> Tensor | None:
+        if "total" not in self.plan.parameters["update"]:
+            return None
+        return self.runtime.reduce(self.plan.call("total", self.state.fields.__getitem__), "sum")
+
+    def _residual(self, new: dict[str, Tensor]) -> Tensor:
+        old, after, main = self.state.fields, {**self.state.fields, **new}, self.plan.main_field
+        if self.program.change is None:
+            change = default_change(old[main], after[main])
+        else:
+            change = self.plan.call("change", lambda name: old[name] if name in old else after[name[4:]])
+        return self.runtime.reduce(self.runtime.astype(change, "float64"), "sum")  # a sum of int32 could overflow to 0
+
+    # --- changed vertices active -------------------------------------------------------------------------------------
+    def _iterate_frontier(self, frontier_edges: int) -> str:
+        total_edges = self.edges.count_edges(None, self.program.along)
+        can_settle = self.program.settled is not None
+        unexplored = total_edges - (self.explored_edges if can_settle else 0)
+        direction = choose_direction(self.options.direction, frontier_edges, unexplored)
+        self.explored_edges += frontier_edges
+        is_sparse = frontier_edges < self.graph.num_vertices // SPARSE_RECEIVERS
+        if direction == "push" and self.frontier is not None and is_sparse:
+            self._push_sparse(self.frontier)
+        else:
+            receivers = self._unsettled() if direction == "pull" and can_settle else None
+            incoming = send(self.plan, self.edges, self.state.fields, self.frontier, receivers, direction)
+            self._take(receivers, incoming)
+        return direction
+
+    def _unsettled(self) -> Tensor:
+        return vertex_select(self.runtime, ~self.plan.call("settled", self.state.fields.__getitem__))
+
+    def _push_sparse(self, frontier: Tensor) -> None:
+        """Push from few vertices: all work is proportional to their edges."""
+        receivers, incoming = self.edges.send_sparse(self.plan, self.state.fields, frontier)
+        self._take(receivers, incoming)
+
+    def _take(self, receivers: Tensor | None, incoming: Tensor) -> None:
+        """Update the receivers (None = all vertices) and make those that changed the next frontier.
+
+        Who received nothing but the identity keeps its values, whichever way the iteration took.
+        """
+        runtime, fields, total = self.runtime, self.state.fields, self._total()
+        received = incoming != identity(self.program.reduce, runtime.dtype(incoming))
+        if receivers is None:
+            old = fields
+        else:
+            old = {name: runtime.index_select(tensor, receivers) for name, tensor in fields.items()}
+        new, changed = update(runtime, old, lambda: self._updated(old, incoming, total), self.plan.main_field)
+        changed = changed & received
+        if receivers is None:
+            fields.update({name: runtime.where(changed, tensor, fields[name]) for name, tensor in new.items()})
+            self.frontier = vertex_select(runtime, changed)
+            return
+        self.frontier = runtime.mask_select(receivers, changed)
+        for name, tensor in new.items():
+            fields[name] = runtime.index_put(fields[name], self.frontier, runtime.mask_select(tensor, changed))
+
+    # --- the program's update ----------------------------------------------------------------------------------------
+    def _updated(self, fields: dict[str, Tensor], incoming: Tensor, total: Tensor | None) -> dict[str, Tensor]:
+        extra = {"incoming": incoming, "total": total}
+        returned = self.plan.call("update", lambda name: fields[name] if name in fields else extra[name])
+        size = int(incoming.shape[0])
+        return new_fields(self.program, self.runtime, fields, returned, self.plan.main_field, size)

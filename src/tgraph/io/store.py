@@ -1,0 +1,287 @@
+"""The native file: a safetensors file that is mapped, not loaded, so that opening takes no time at any size.
+
+Tensors (little-endian, one behind the other; the format executes nothing on load):
+
+| name | type | meaning |
+|---|---|---|
+| `out_offsets` | int64 `[V+1]` | where the edges of each vertex begin |
+| `out_targets` | int32 or int64 `[E]` | the vertices that edges lead to |
+| `weights` | float32, float64, int32 or int64 `[E]` | optional |
+| `in_offsets`, `in_sources`, `in_weights` | as above | optional: the reverse direction |
+| `vertex_labels` | int64 `[V]` | optional: the user's ids, where they are integers |
+| `vertex_label_bytes`, `vertex_label_offsets` | uint8 `[B]`, int64 `[V+1]` | optional: the ids as UTF-8 |
+
+The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges` and `is_sorted`. Other tensors are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from tgraph import runtime as runtimes
+from tgraph.dtypes import index_dtype
+from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError
+from tgraph.graph import Adjacency, Graph
+from tgraph.graph.labels import STRING_DTYPE
+from tgraph.io.files import replacing, split_ending
+from tgraph.io.rows import FilePath, check_offsets
+from tgraph.runtime import Array
+
+FORMAT, VERSION = "tgraph", 1
+
+_DTYPES = {"I64": "<i8", "I32": "<i4", "F64": "<f8", "F32": "<f4", "U8": "|u1"}
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
+_WEIGHT_DTYPES = ("I64", "I32", "F64", "F32")
+_Tensors: TypeAlias = dict[str, tuple[str, Array]]  # name: (the format's name of the type, array)
+_LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
+
+
+def read(path: FilePath, *, check: bool = False, runtime: str | None = None, device: str | None = None) -> Graph:
+    """Map a native file as a graph. The pages are read when they are used, and shared by all processes that map it.
+
+    Args:
+        path: A file that `write` made. It must not be changed in place while the graph exists; `write` itself never
+            does that.
+        check: Follow every edge once and raise where a tensor contradicts another. Without it only the header, the
+            sizes and the offsets are checked: use it on files of unknown origin.
+        runtime: The tensor runtime of the graph, the configured one if None.
+        device: The device of the tensors; on the CPU the mapped memory itself is used.
+
+    >>> import tempfile, tgraph as tg
+    >>> path = tempfile.mkdtemp() + "/small.safetensors"
+    >>> write(tg.from_edges([7, 7], [8, 9]), path)
+    >>> read(path, runtime="numpy")
+    Graph(3 vertices, 2 edges, directed, unweighted, labelled, numpy on cpu)
+    """
+    _check_not_compressed(path)
+    metadata = _read_metadata(path)
+    tensors = _map_tensors(path)
+    out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights")
+    directed = metadata["directed"]
+    reverse = None
+    if directed and "in_offsets" in tensors:
+        reverse = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights")
+        _check_same_size(path, out, reverse)
+    _check_num_edges(path, metadata, out.num_arcs)
+    labels = _read_labels(path, tensors, out.num_vertices)
+    graph = Graph(
+        out,
+        directed=directed,
+        num_edges=metadata["num_edges"],
+        labels=labels,
+        is_sorted=metadata["is_sorted"],
+        reverse=reverse,
+    )
+    if check:
+        _check_fully(path, graph)
+    return graph.to(runtime, device)
+
+
+def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
+    """Write a graph as a native file.
+
+    Args:
+        graph: Any graph whose vertex labels are integers or strings.
+        path: Where to write; an existing file is replaced in one step.
+        reverse: Also store the incoming edges of a directed graph, so that they need not be built after reading.
+    """
+    _check_not_compressed(path)
+    names = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
+    tensors: dict[str, Array] = {}
+    for side in ("out", "in") if reverse and graph.directed else ("out",):
+        rows = zip(names[side], graph.adjacency(side).to_numpy(), strict=True)
+        tensors |= {name: array for name, array in rows if array is not None}
+    tensors |= _label_tensors(graph)
+    metadata = {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "directed": json.dumps(bool(graph.directed)),
+        "num_edges": json.dumps(int(graph.num_edges)),
+        "is_sorted": json.dumps(bool(graph.is_sorted)),
+    }
+    with replacing(path) as temporary:
+        _write_tensors(temporary, tensors, metadata)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+def _check_not_compressed(path: FilePath) -> None:
+    compression = split_ending(path)[1]
+    if compression:
+        raise InvalidArgumentError(
+            f"{os.fspath(path)} ends in {compression}: a compressed native file could not be mapped into memory; "
+            f"use the name without {compression}, or another format"
+        )
+
+
+def _read_metadata(path: FilePath) -> dict[str, Any]:
+    """Let the safetensors library validate the header and return the graph's properties."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{os.fspath(path)} does not exist or is no file")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as opened:
+            metadata = opened.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise FileFormatError(path, "header", f"is not a safetensors header: {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise FileFormatError(path, "metadata", f"format is {metadata.get('format')!r}, not {FORMAT!r}: not a graph")
+    if metadata.get("version") != str(VERSION):
+        found = metadata.get("version")
+        raise FileFormatError(path, "metadata", f"version is {found!r}; this release reads {VERSION}: update tgraph")
+    types = {"directed": bool, "num_edges": int, "is_sorted": bool}
+    return {name: _property(path, metadata, name, kind) for name, kind in types.items()}
+
+
+def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -> Any:
+    try:
+        value = json.loads(metadata[name])
+    except (KeyError, ValueError):
+        value = None
+    if type(value) is not kind:
+        raise FileFormatError(path, "metadata", f"{name} is {metadata.get(name)!r}; it must be of type {kind.__name__}")
+    return value
+
+
+def _map_tensors(path: FilePath) -> _Tensors:
+    """Return every tensor with the format's name of its type; those that no graph has stay bare bytes."""
+    content = _map_file(path)
+    header_bytes = int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8 : 8 + header_bytes].tobytes())
+    data = content[8 + header_bytes :]
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        kind, array = entry["dtype"], data[begin:end]
+        if len(entry["shape"]) != 1:
+            kind = f"{kind} with {len(entry['shape'])} dimensions"
+        elif kind in _DTYPES:
+            aligned = array if not array.size or array.ctypes.data % 8 == 0 else array.copy()
+            array = aligned.view(_DTYPES[kind])
+        tensors[name] = (kind, array)
+    return tensors
+
+
+def _map_file(path: FilePath) -> Array:
+    """Map a file privately: writable for runtimes that ask for it, without ever changing the file."""
+    with open(path, "rb") as file:
+        try:
+            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except OSError:
+            if sys.platform != "linux":
+                raise
+            # Linux wants to reserve memory for all pages, which a file larger than memory cannot have.
+            flags, protection = mmap.MAP_PRIVATE | _LINUX_MAP_NORESERVE, mmap.PROT_READ | mmap.PROT_WRITE
+            mapping = mmap.mmap(file.fileno(), 0, flags=flags, prot=protection)
+    return np.frombuffer(mapping, np.uint8)
+
+
+def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...]) -> Array:
+    if name not in tensors:
+        raise FileFormatError(path, name, "is missing")
+    dtype, array = tensors[name]
+    if dtype not in dtypes:
+        raise FileFormatError(path, name, f"is {dtype}; it must be {' or '.join(dtypes)} with one dimension")
+    return array
+
+
+def _adjacency(path: FilePath, tensors: _Tensors, offsets: str, neighbors: str, weights: str) -> Adjacency:
+    offset_array = _tensor(path, tensors, offsets, ("I64",))
+    neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
+    check_offsets(path, offsets, offset_array, neighbor_array.size)
+    expected = index_dtype(offset_array.size - 1)
+    if neighbor_array.dtype != expected:
+        raise FileFormatError(
+            path, neighbors, f"is {neighbor_array.dtype.name}; {offset_array.size - 1} vertices need {expected.name}"
+        )
+    weight_array = None
+    if weights in tensors:
+        weight_array = _tensor(path, tensors, weights, _WEIGHT_DTYPES)
+        if weight_array.size != neighbor_array.size:
+            raise FileFormatError(path, weights, f"has {weight_array.size} entries for {neighbor_array.size} edges")
+    return Adjacency(runtimes.get("numpy"), offset_array, neighbor_array, weight_array)
+
+
+def _check_same_size(path: FilePath, out: Adjacency, reverse: Adjacency) -> None:
+    sizes = [(rows.num_vertices, rows.num_arcs, rows.weights is not None) for rows in (out, reverse)]
+    if sizes[0] != sizes[1]:
+        raise FileFormatError(
+            path, "in_offsets", f"the incoming edges (vertices, edges, weighted) are {sizes[1]}, not {sizes[0]}"
+        )
+
+
+def _check_num_edges(path: FilePath, metadata: dict[str, Any], num_arcs: int) -> None:
+    found, least = metadata["num_edges"], num_arcs if metadata["directed"] else (num_arcs + 1) // 2
+    if not least <= found <= num_arcs:
+        raise FileFormatError(path, "metadata", f"num_edges is {found}, which {num_arcs} stored directions contradict")
+
+
+def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array | None:
+    if "vertex_labels" in tensors:
+        labels = _tensor(path, tensors, "vertex_labels", ("I64",))
+        if labels.size != num_vertices:
+            raise FileFormatError(path, "vertex_labels", f"has {labels.size} entries for {num_vertices} vertices")
+        return labels
+    if "vertex_label_bytes" not in tensors:
+        return None
+    raw = _tensor(path, tensors, "vertex_label_bytes", ("U8",))
+    offsets = _tensor(path, tensors, "vertex_label_offsets", ("I64",))
+    check_offsets(path, "vertex_label_offsets", offsets, raw.size)
+    if offsets.size != num_vertices + 1:
+        raise FileFormatError(path, "vertex_label_offsets", f"has {offsets.size} entries for {num_vertices} vertices")
+    content, bounds = raw.tobytes(), offsets.tolist()
+    try:
+        texts = [content[begin:end].decode() for begin, end in pairwise(bounds)]
+    except UnicodeDecodeError as error:
+        raise FileFormatError(path, "vertex_label_bytes", f"is not UTF-8: {error}") from error
+    return np.asarray(texts, STRING_DTYPE)
+
+
+def _check_fully(path: FilePath, graph: Graph) -> None:
+    try:
+        graph.check()
+    except InvalidGraphError as error:
+        raise FileFormatError(path, "tensors", str(error)) from error
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+def _label_tensors(graph: Graph) -> dict[str, Array]:
+    labels = graph.vertex_labels
+    if labels is None:
+        return {}
+    if labels.dtype.kind == "i":
+        return {"vertex_labels": labels}
+    if labels.dtype.kind != "T":
+        kind = type(labels[0]).__name__ if labels.size else labels.dtype.name
+        raise InvalidArgumentError(
+            f"the vertex labels are of type {kind}; a file holds integers or strings: use graph.relabel(str)"
+        )
+    texts = [label.encode() for label in labels.tolist()]
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return {"vertex_label_bytes": np.frombuffer(b"".join(texts), np.uint8), "vertex_label_offsets": offsets}
+
+
+def _write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
+    """Write the safetensors layout straight from the arrays; the library would copy them all in memory first."""
+    ordered = sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize)  # keeps every tensor aligned
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": _NAMES[array.dtype], "shape": [array.size], "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, array in ordered:
+            np.ascontiguousarray(array).astype(_DTYPES[_NAMES[array.dtype]], copy=False).tofile(file)

@@ -1,0 +1,108 @@
+"""`run`: give a program and a graph to an engine.
+
+Engines are found by name, `tgraph/engine/<name>.py`, when they are first used: an algorithm that calls `run` does not
+know any engine, and importing tgraph loads none.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from tgraph.config import PROGRESS, check_num_threads, config
+from tgraph.errors import InvalidArgumentError, check_choice
+
+if TYPE_CHECKING:
+    from tgraph.graph import Graph
+    from tgraph.program import Program
+    from tgraph.results import Result
+
+ENGINES = ("in_memory",)
+DIRECTIONS = ("auto", "push", "pull")
+
+
+class How(TypedDict, total=False):
+    """How a run is done: keywords that every algorithm and `run` take."""
+
+    engine: str
+    direction: str
+    runtime: str | None
+    device: str | None
+    threads: int | None
+    progress: bool | str
+
+
+@dataclass(frozen=True)
+class Options:
+    """The checked keywords of a run."""
+
+    direction: str = "auto"
+    max_iterations: int | None = None
+    progress: str = "auto"
+
+
+def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
+    """Run a program on a graph and return its result.
+
+    Args:
+        program: What to compute.
+        graph: On which graph.
+        max_iterations: Stop after this many; the result then says `converged=False`. None = no limit.
+        how: Keywords, the same for every algorithm:
+
+            - engine: `in_memory`.
+            - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
+              work of each). The answer is the same; sums of floats may differ in the last digits.
+            - runtime, device: Move the graph there first.
+            - threads: Threads of the CPU kernels during this run.
+            - progress: True, False, or `auto`: on a terminal, after a second.
+
+    >>> import tgraph as tg
+    >>> class Reached(tg.Program):
+    ...     reduce, monotonic = "any", True
+    ...     def init(self, graph):
+    ...         start = graph.full(False, "bool", at={0: True})
+    ...         return start, start
+    ...     def message(self, value): return value
+    ...     def update(self, value, incoming): return value | incoming
+    >>> tg.run(Reached(), tg.from_edges([0, 1, 3], [1, 2, 2])).values.tolist()
+    [True, True, True, False]
+    """
+    unknown = set(how) - set(How.__annotations__)
+    if unknown:
+        known = ", ".join(("max_iterations", *How.__annotations__))
+        raise InvalidArgumentError(f"the keyword {min(unknown)!r} is not known; a run takes {known}")
+    engine = how.get("engine", "in_memory")
+    check_choice("engine", engine, ENGINES)
+    if how.get("runtime") or how.get("device"):
+        graph = graph.to(how.get("runtime") or graph.runtime.name, how.get("device"))
+    module: Any = importlib.import_module(f"tgraph.engine.{engine}")
+    with _threads(how.get("threads")):
+        result: Result = module.run(program, graph, _options(max_iterations, how))
+    return result
+
+
+def _options(limit: int | None, how: How) -> Options:
+    direction = how.get("direction", "auto")
+    check_choice("direction", direction, DIRECTIONS)
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise InvalidArgumentError(f"max_iterations={limit!r} must be a whole number, 0 or more, or None for no limit")
+    progress = how.get("progress", config.progress)
+    if isinstance(progress, bool):
+        progress = "on" if progress else "off"
+    check_choice("progress", progress, PROGRESS)
+    return Options(direction, limit, progress)
+
+
+class _threads:  # noqa: N801 - reads as a statement
+    """Set the thread count for the length of a block."""
+
+    def __init__(self, count: int | None) -> None:
+        self.count = config.num_threads if count is None else check_num_threads("threads", count)
+
+    def __enter__(self) -> None:
+        self.before, config.num_threads = config.num_threads, self.count
+
+    def __exit__(self, *_: object) -> None:
+        config.num_threads = self.before
