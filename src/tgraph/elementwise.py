@@ -52,18 +52,29 @@ def absolute(value: Any) -> Any:
 
 
 def sqrt(value: Any) -> Any:
-    """Return the square root."""
+    """Return the square root; NaN of a negative number."""
     owner = _runtime_of(value)
-    return owner.sqrt(value) if owner else math.sqrt(value)
+    if owner:
+        return owner.sqrt(value)
+    return math.nan if value < 0 else math.sqrt(value)
 
 
 def exp(value: Any) -> Any:
-    """Return e to the power of `value`."""
+    """Return e to the power of `value`; inf where that is beyond the floats."""
     owner = _runtime_of(value)
-    return owner.exp(value) if owner else math.exp(value)
+    if owner:
+        return owner.exp(value)
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
 
 
 def log(value: Any) -> Any:
-    """Return the natural logarithm."""
+    """Return the natural logarithm; -inf of 0, NaN of a negative number."""
     owner = _runtime_of(value)
-    return owner.log(value) if owner else math.log(value)
+    if owner:
+        return owner.log(value)
+    if value == 0:
+        return -math.inf
+    return math.nan if value < 0 else math.log(value)

@@ -6,6 +6,7 @@ A test that exercises a primitive carries `@covers("name")`; the last tests comp
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -445,7 +446,7 @@ def test_sums_wrap_in_their_own_type(rt: Runtime) -> None:
 )
 def test_segment_reduce(rt: Runtime, op: str, dtype: str, offsets: list[int], offset_dtype: str) -> None:
     array = example(dtype)
-    expected = [plain_reduction(array[i:j], op) for i, j in zip(offsets, offsets[1:], strict=False)]
+    expected = [plain_reduction(array[i:j], op) for i, j in itertools.pairwise(offsets)]
     result = rt.segment_reduce(rt.asarray(array), rt.asarray(offsets, offset_dtype), op)
     check(rt, result, expected, "int64" if op == "count" else dtype)
 
@@ -524,7 +525,7 @@ def test_segment_and_scatter_agree_with_python(name: str, data: st.DataObject) -
         data.draw(st.lists(st.integers(low, high), min_size=sum(sizes), max_size=sum(sizes))), np.int64
     ).astype(dtype)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    expected = [plain_reduction(values[i:j], op) for i, j in zip(offsets, offsets[1:], strict=False)]
+    expected = [plain_reduction(values[i:j], op) for i, j in itertools.pairwise(offsets)]
     result_dtype = "int64" if op == "count" else dtype
     check(rt, rt.segment_reduce(rt.asarray(values), rt.asarray(offsets), op), expected, result_dtype)
     order = np.array(data.draw(st.permutations(range(len(values)))), np.int64)

@@ -102,3 +102,18 @@ def test_names_and_labels_are_refused(tmp_path: Path) -> None:
         gap.write(tg.from_edges([5], [9]), tmp_path / "g.sg")
     with pytest.raises(InvalidArgumentError, match=r"\.sg"):
         gap.read(tmp_path / "g.bin")
+
+
+def test_undirected_rows_in_any_order(tmp_path: Path) -> None:
+    path = tmp_path / "g.sg"
+    path.write_bytes(file_bytes(False, [([0, 3, 4, 5], [2, 0, 1, 0, 0])]))
+    graph = gap.read(path)
+    assert (graph.num_edges, graph.num_self_loops, graph.is_sorted) == (3, 1, False)
+    assert graph.out_targets.tolist() == [2, 0, 1, 0, 0]
+
+
+def test_undirected_weights_must_agree(tmp_path: Path) -> None:
+    path = tmp_path / "g.wsg"
+    path.write_bytes(struct.pack("<?qq3q4i", False, 2, 2, 0, 1, 2, 1, 7, 0, 8))
+    with pytest.raises(FileFormatError, match="one direction only"):
+        gap.read(path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
+from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
@@ -67,8 +68,8 @@ def hits(
     """
     if not tol_l1 >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
-    if weighted and graph.weights is None:
-        raise InvalidArgumentError("weighted=True needs a graph with weights; this one has none")
+    if weighted:
+        check_weights(graph, "hits")
     return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
 
 

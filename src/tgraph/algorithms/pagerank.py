@@ -95,7 +95,7 @@ def pagerank(
     if not tol_l1 >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
-        _check_weights(graph)
+        check_weights(graph, "pagerank")
     kind = WeightedPageRank if weighted else PageRank
     program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization))
     return run(program, graph, max_iterations=max_iterations, **how)
@@ -108,14 +108,15 @@ def _out_strengths(graph: Graph, weighted: bool) -> Tensor:
     return graph.runtime.segment_reduce(graph.runtime.astype(graph.weights, "float64"), graph.out_offsets, "sum")
 
 
-def _check_weights(graph: Graph) -> None:
+def check_weights(graph: Graph, algorithm: str) -> None:
+    """Raise unless every edge has a weight that can divide or multiply scores."""
     if graph.weights is None:
         raise InvalidArgumentError("weighted=True needs a graph with weights; this one has none")
     weights = graph.runtime.to_numpy(graph.weights)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         edge = int(np.argmax(wrong))
-        limit = "pagerank needs finite weights of 0 or more"
+        limit = f"{algorithm} needs finite weights of 0 or more, or use weighted=False"
         raise InvalidArgumentError(f"weights holds {weights[edge]} at edge {edge}; {limit}")
 
 

@@ -52,15 +52,17 @@ class ShortestPathHops(Program):
 
     reduce, monotonic = "min", True
 
-    def __init__(self, source: int, distances: Tensor) -> None:
+    def __init__(self, source: int, distances: Tensor, dtype: str) -> None:
         self.source, self.distances = source, distances
+        self.unreached = identity("min", dtype)
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
         hops = graph.full(UNREACHED, "int32", at={self.source: 0})
         return {"hops": hops, "distances": self.distances}, graph.full(False, "bool", at={self.source: True})
 
     def message(self, hops: Tensor, distances: Tensor, target_distances: Tensor, weight: Tensor) -> Tensor:
-        return where(distances + weight == target_distances, hops + 1, UNREACHED)
+        is_tight = (distances + weight == target_distances) & (target_distances < self.unreached)
+        return where(is_tight, hops + 1, UNREACHED)
 
     def update(self, hops: Tensor, incoming: Tensor) -> Tensor:
         return minimum(hops, incoming)
@@ -111,9 +113,10 @@ def sssp(
     ([0.0, 5.0, 7.0], [0, 0, 1])
     """
     start = graph.vertex_of(source)
-    result = run(SSSP(start, _distance_dtype(graph)), graph, max_iterations=max_iterations, **how)
+    dtype = _distance_dtype(graph)
+    result = run(SSSP(start, dtype), graph, max_iterations=max_iterations, **how)
     if parents:
-        hops = run(ShortestPathHops(start, result.distances), graph, **how).values
+        hops = run(ShortestPathHops(start, result.distances, dtype), result.graph, **how).values
         add_parents(result, ShortestPathParents(hops, result.distances), start, how)
     return result
 
@@ -124,10 +127,12 @@ def _distance_dtype(graph: Graph) -> str:
         return "float64"
     weights = graph.runtime.to_numpy(graph.weights)
     if np.isnan(weights).any():
-        raise InvalidArgumentError(f"weights holds NaN at edge {int(np.argmax(np.isnan(weights)))}; sssp needs numbers")
+        edge = int(np.argmax(np.isnan(weights)))
+        raise InvalidArgumentError(f"weights holds NaN at edge {edge}; sssp needs numbers, use inf to bar an edge")
     if weights.min() < 0:
         raise InvalidArgumentError(
-            f"weights holds {weights.min()} at edge {int(weights.argmin())}; sssp needs weights of 0 or more"
+            f"weights holds {weights.min()} at edge {int(weights.argmin())}; sssp needs weights of 0 or more, "
+            "use inf to bar an edge"
         )
     longest = int(weights.max()) * graph.num_vertices if weights.dtype.kind == "i" else 0
     if longest > LARGEST_INT64:

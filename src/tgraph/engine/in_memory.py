@@ -127,7 +127,7 @@ class _Run:
         total_edges = self.edges.count_edges(None, self.program.along)
         can_settle = self.program.settled is not None
         unexplored = total_edges - (self.explored_edges if can_settle else 0)
-        direction = choose_direction(self.options.direction, frontier_edges, unexplored)
+        direction = choose_direction(self.options.direction, frontier_edges, unexplored, self.graph.num_vertices)
         self.explored_edges += frontier_edges
         is_sparse = frontier_edges < self.graph.num_vertices // SPARSE_RECEIVERS
         if direction == "push" and self.frontier is not None and is_sparse:

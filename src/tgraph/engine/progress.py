@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tgraph.results import Iteration
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.status import Status
 
 QUIET_SECONDS = 1.0
@@ -24,6 +25,7 @@ class Progress:
         self._wanted = mode == "on" or (mode == "auto" and sys.stderr.isatty())
         self._quiet_until = time.perf_counter() + (0.0 if mode == "on" else QUIET_SECONDS)
         self._count = 0
+        self._console: Console | None = None
         self._status: Status | None = None
         self._next_line, self._unprinted = 0.0, ""
 
@@ -40,21 +42,22 @@ class Progress:
             f"{self._name}: iteration {self._count}{of}, {iteration.direction}, "
             f"{iteration.active_vertices:,} active vertices, {iteration.active_edges:,} edges"
         )
-        if self._status is None and not self._start_status(text):
+        if self._console is None:
+            self._start(text)
+        if self._status is None:
             self._print(text)
-        elif self._status is not None:
+        else:
             self._status.update(text)
 
-    def _start_status(self, text: str) -> bool:
-        """Show the first text on a terminal; say whether there is one."""
+    def _start(self, text: str) -> None:
+        """Look once whether there is a terminal, and show the first text there."""
         from rich.console import Console
         from rich.status import Status
 
-        console = Console(stderr=True)
-        if console.is_interactive:
-            self._status = Status(text, console=console)
+        self._console = Console(stderr=True)
+        if self._console.is_interactive:
+            self._status = Status(text, console=self._console)
             self._status.start()
-        return console.is_interactive
 
     def _print(self, text: str) -> None:
         now = time.perf_counter()

@@ -11,7 +11,7 @@ from tgraph.dtypes import OFFSET_DTYPE, index_dtype
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.graph import Graph
-from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices
+from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices, to_array
 from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, transpose
 from tgraph.runtime import Array
 
@@ -92,7 +92,9 @@ def from_csr(
     """
     offset_array = as_column("offsets", offsets).astype(OFFSET_DTYPE, copy=False)
     count = offset_array.size - 1
-    raw_targets = runtimes.get("numpy").asarray(targets)
+    raw_targets = to_array(targets)
+    if raw_targets.ndim != 1:
+        raise InvalidArgumentError(f"targets has {raw_targets.ndim} dimensions; give one vertex number per edge")
     if raw_targets.dtype.kind not in "iu" and raw_targets.size:
         raise InvalidArgumentError(f"targets holds {raw_targets.dtype.name}; vertex numbers must be integers")
     if count < 0:
@@ -107,13 +109,13 @@ def from_csr(
 
 def as_weights(data: Any) -> Array:
     """Return a column of weights as float32, float64, int32 or int64."""
-    array = np.ascontiguousarray(runtimes.get("numpy").asarray(data.to_numpy() if hasattr(data, "to_numpy") else data))
+    array = to_array(data)
     if array.ndim != 1:
         raise InvalidArgumentError(f"weights has {array.ndim} dimensions; give one number per edge")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise InvalidArgumentError(f"weights holds {array.dtype.name}; weights must be numbers of at most 64 bits")
     if array.dtype.name in ("float32", "float64", "int32", "int64"):
-        return array
+        return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise InvalidArgumentError(f"weights holds {array.max()}; integer weights must be below 2^63")
     wider = {"f": np.float32, "b": np.int32, "i": np.int32, "u": np.int64}
@@ -150,6 +152,7 @@ def _number(
 
 def _check_numbers(sources: Array, targets: Array, num_vertices: int | None) -> tuple[list[Array], None, int]:
     """Check that ids are vertex numbers."""
+    count = None if num_vertices is None else _check_count(num_vertices)
     largest = -1
     for argument, column in (("sources", sources), ("targets", targets)):
         if column.size and column.dtype.kind != "i":
@@ -160,18 +163,17 @@ def _check_numbers(sources: Array, targets: Array, num_vertices: int | None) -> 
             raise InvalidArgumentError(
                 f"{argument} holds {column.min()}; vertex numbers start at 0, or use labels='auto'"
             )
-        if num_vertices is not None and column.size and column.max() >= num_vertices:
-            reach = f"num_vertices={num_vertices}"
+        if count is not None and column.size and column.max() >= count:
             raise InvalidArgumentError(
-                f"{argument} holds {column.max()}, which needs at least one vertex more than {reach}"
+                f"{argument} holds {column.max()}, beyond num_vertices={count}; use {column.max() + 1} or more"
             )
         largest = max(largest, int(column.max()) if column.size else -1)
-    count = largest + 1 if num_vertices is None else _check_count(num_vertices)
+    count = largest + 1 if count is None else count
     return [column.astype(index_dtype(count)) for column in (sources, targets)], None, count
 
 
 def _check_count(num_vertices: Any) -> int:
-    if isinstance(num_vertices, bool) or int(num_vertices) != num_vertices or num_vertices < 0:
+    if isinstance(num_vertices, bool) or not isinstance(num_vertices, (int, np.integer)) or num_vertices < 0:
         raise InvalidArgumentError(f"num_vertices={num_vertices!r} must be a whole number, 0 or more")
     return int(num_vertices)
 

@@ -239,9 +239,12 @@ class Graph:
         check_choice("duplicates", duplicates, ("first", "last", "min", "max", "sum"))
         offsets, targets, weights = self._out.to_numpy()
         keys = _row_numbers((offsets, targets, weights))
-        kept = keys != targets
-        weights = None if weights is None else weights[kept]
-        return self._from_rows(_sorted_rows(keys[kept], targets[kept], weights, self.num_vertices, duplicates))
+        kept = keys != targets if self.directed else keys < targets
+        keys, targets, weights = keys[kept], targets[kept], None if weights is None else weights[kept]
+        if not self.directed:  # decide once per edge, so that both directions keep the same weight
+            keys, targets = np.concatenate([keys, targets]), np.concatenate([targets, keys])
+            weights = None if weights is None else np.concatenate([weights, weights])
+        return self._from_rows(_sorted_rows(keys, targets, weights, self.num_vertices, duplicates))
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Return the graph of these vertices (the user's ids, in this order) and the edges among them.

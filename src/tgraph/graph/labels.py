@@ -63,7 +63,7 @@ def as_column(argument: str, data: Any) -> Array:
 
     Takes NumPy arrays, torch tensors, pandas, polars and Arrow columns, and sequences.
     """
-    array = _to_array(data)
+    array = to_array(data)
     if array.ndim != 1:
         raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give one value per edge")
     if array.size == 0:
@@ -80,7 +80,8 @@ def as_column(argument: str, data: Any) -> Array:
     raise InvalidArgumentError(f"{argument} holds {array.dtype.name}; ids must be integers or strings ({hint})")
 
 
-def _to_array(data: Any) -> Array:
+def to_array(data: Any) -> Array:
+    """Return a column of any library as a NumPy array of whatever type it has."""
     if hasattr(data, "detach"):  # a torch tensor
         return np.asarray(data.detach().cpu())
     if hasattr(data, "to_pylist") and hasattr(data, "to_numpy"):  # an Arrow column; chunked ones take no arguments
@@ -96,6 +97,8 @@ def _to_array(data: Any) -> Array:
     if array.dtype.kind in "US":  # NumPy would turn 1 into "1", and drop NUL characters at the end
         all_text = all(isinstance(item, str) for item in items)
         return np.asarray(items, STRING_DTYPE) if all_text else object_array(items)
+    if items and array.dtype.kind == "f" and all(isinstance(item, int) for item in items):
+        return object_array(items)  # NumPy would round -1 beside 2^63 to floats
     return array
 
 
@@ -109,16 +112,34 @@ def object_array(items: list[Any]) -> Array:
 
 def _object_column(argument: str, array: Array) -> Array:
     items = array.tolist()
-    if any(item is None or item != item for item in items):
+    if any(_is_missing(item) for item in items):
         raise InvalidArgumentError(f"{argument} has missing values; drop those edges first")
     if all(isinstance(item, str) for item in items):
         return array.astype(STRING_DTYPE)
-    if all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+    if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in items):
         try:
             return array.astype(np.int64)
         except OverflowError as error:
             raise InvalidArgumentError(f"{argument} holds ids beyond 64 bits; give them as strings") from error
+    for item in items:
+        _check_hashable(argument, item)
     return array
+
+
+def _is_missing(item: Any) -> bool:
+    try:
+        return item is None or bool(item != item)
+    except (TypeError, ValueError):  # pandas.NA has no truth value; nor has an array, which is refused later
+        return not hasattr(item, "__len__")
+
+
+def _check_hashable(argument: str, item: Any) -> None:
+    try:
+        hash(item)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"{argument} holds {item!r}, a {type(item).__name__}; give one id per edge: an integer, a string or a tuple"
+        ) from error
 
 
 def number_vertices(columns: list[Array]) -> tuple[list[Array], Array | None]:

@@ -88,7 +88,8 @@ def _edge_weights(data: Any, weight: str | None) -> Array | None:
         values = getattr(data, name, None)
         if values is not None and values.numel() == num_edges == values.shape[0]:
             values = values.detach().reshape(-1).cpu()
-            return np.array(values.float() if str(values.dtype) == "torch.bfloat16" else values)
+            copied: Array = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy().copy()
+            return copied
     if weight != "auto":
         raise InvalidArgumentError(f"data.{weight} does not hold one number per edge; it has {num_edges} edges")
     return None

@@ -30,7 +30,7 @@ def read(
     runtime: str | None = None,
     device: str | None = None,
 ) -> Graph:
-    """Read a `.gr` file; weights that are no whole numbers are accepted.
+    r"""Read a `.gr` file; weights that are no whole numbers are accepted.
 
     Args:
         path: The file, maybe compressed (.gz, .zst).
@@ -41,7 +41,7 @@ def read(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "road.gr")
-    ...     _ = file.write_text("c a road\\np sp 3 2\\na 1 2 7\\na 2 1 7\\n")
+    ...     _ = file.write_text("c a road\np sp 3 2\na 1 2 7\na 2 1 7\n")
     ...     graph, road = read(file), read(file, directed=False)
     >>> graph.num_vertices, graph.num_edges, road.num_edges, road.weights.tolist()
     (3, 2, 1, [7, 7])
@@ -71,7 +71,7 @@ def read(
 
 
 def write(graph: Graph, path: str | PathLike[str]) -> None:
-    """Write a `.gr` file; weights must be whole numbers.
+    r"""Write a `.gr` file; weights must be whole numbers.
 
     >>> import pathlib, tempfile
     >>> from tgraph.graph import from_edges
@@ -79,7 +79,7 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     ...     file = pathlib.Path(folder, "edge.gr")
     ...     write(from_edges([0], [1], weights=[3]), file)
     ...     file.read_text()
-    'p sp 2 1\\na 1 2 3\\n'
+    'p sp 2 1\na 1 2 3\n'
     """
     offsets, targets, weights = graph.adjacency("out").to_numpy()
     sources = np.repeat(np.arange(1, graph.num_vertices + 1), np.diff(offsets))

@@ -1,4 +1,4 @@
-"""The edges of a graph as a polars frame, and frames as lines of text; the writers stand on it."""
+"""From columns of edges to graphs, from graphs to columns, and columns as lines of text."""
 
 from __future__ import annotations
 
@@ -6,15 +6,31 @@ import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import polars as pl
 import zstandard
 
 from tgraph.errors import InvalidArgumentError
-from tgraph.graph import Graph
+from tgraph.graph import Graph, from_edges
 from tgraph.io.files import replacing, split_ending
 from tgraph.runtime import Array
+
+
+def build_graph(columns: list[Any], *, num_vertices: int | None, labels: Any, **options: Any) -> Graph:
+    """Return the graph of sources, targets and maybe weights; the list is emptied, so that memory is freed early.
+
+    Strings get their numbers here, without becoming Python objects, of which `from_edges` would make one per edge end.
+    """
+    names: list[str] | None = None
+    if columns[0].dtype == pl.String and num_vertices is None and isinstance(labels, str) and labels == "auto":
+        distinct = pl.concat(columns[:2]).unique().sort()
+        kind = pl.Enum(distinct)
+        columns[:2] = [column.cast(kind).to_physical().to_numpy() for column in columns[:2]]
+        names, num_vertices = distinct.to_list(), len(distinct)
+    weights = columns.pop(2) if len(columns) > 2 else None
+    graph = from_edges(columns.pop(0), columns.pop(0), weights, num_vertices=num_vertices, labels=labels, **options)
+    return graph if names is None else graph.relabel(names)
 
 
 def edge_frame(graph: Graph) -> pl.DataFrame:

@@ -15,7 +15,8 @@ from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph, from_csr
 from tgraph.io.files import read_bytes, split_ending, write_bytes
-from tgraph.io.rows import FilePath, check_has_no_labels, check_neighbors, check_offsets
+from tgraph.io.rows import FilePath, check_has_no_labels, check_neighbors, check_offsets, rows_ascend
+from tgraph.kernels.cpu.csr import Rows, count_self_loops, transpose
 from tgraph.runtime import Array
 
 _HEADER = struct.Struct("<Bqq")  # directed, stored edges, vertices
@@ -25,12 +26,13 @@ _MAX_VERTICES = 2**31 - 1
 def read(path: FilePath, *, runtime: str | None = None, device: str | None = None) -> Graph:
     """Read an `.sg` or `.wsg` file, also as `.gz` or `.zst`.
 
-    The incoming edges that a directed file holds are taken over, so that they need not be built.
+    The incoming edges that a directed file holds are taken over, so that they need not be built. Their number per
+    vertex is checked; `graph.check()` compares them one by one.
 
     >>> import tempfile, tgraph as tg
-    >>> path = tempfile.mkdtemp() + "/small.sg"
-    >>> write(tg.from_edges([0, 0, 1], [1, 2, 2]), path)
-    >>> read(path, runtime="numpy").out_targets.tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tg.from_edges([0, 0, 1], [1, 2, 2]), folder + "/small.sg")
+    ...     read(folder + "/small.sg").out_targets.tolist()
     [1, 2, 2]
     """
     weighted = _is_weighted(path)
@@ -41,10 +43,8 @@ def read(path: FilePath, *, runtime: str | None = None, device: str | None = Non
         sides.append(("in", _HEADER.size + _side_bytes(num_arcs, num_vertices, weighted)))
     rows = [_read_rows(path, name, content, start, num_arcs, num_vertices, weighted) for name, start in sides]
     del content
-    if not directed:
-        return _undirected(path, rows[0], runtime, device)
-    graph = from_csr(*rows[0], runtime="numpy")
-    return _with_incoming(path, graph, rows[1]).to(runtime, device)
+    graph = _directed(path, *rows) if directed else _undirected(path, *rows)
+    return graph.to(runtime, device)
 
 
 def write(graph: Graph, path: FilePath) -> None:
@@ -99,7 +99,7 @@ def _read_header(path: FilePath, content: bytes, weighted: bool) -> tuple[bool, 
 
 def _read_rows(
     path: FilePath, side: str, content: bytes, start: int, num_arcs: int, num_vertices: int, weighted: bool
-) -> tuple[Array, Array, Array | None]:
+) -> Rows:
     offsets = np.frombuffer(content, "<i8", num_vertices + 1, start).astype(np.int64)
     start += offsets.nbytes
     check_offsets(path, f"{side} offsets", offsets, num_arcs)
@@ -109,35 +109,36 @@ def _read_rows(
     return offsets, neighbors, columns[:, 1].astype(np.int32) if weighted else None
 
 
-def _undirected(
-    path: FilePath, rows: tuple[Array, Array, Array | None], runtime: str | None, device: str | None
-) -> Graph:
+def _undirected(path: FilePath, rows: Rows) -> Graph:
+    """Make sure that both directions are there; where rows ascend, turning them around must change nothing."""
+    offsets, neighbors, _ = rows
+    turned = transpose(*rows, offsets.size - 1)
+    pairs = [(one, other) for one, other in zip(rows, turned, strict=True) if one is not None and other is not None]
+    if all(np.array_equal(one, other) for one, other in pairs):
+        num_edges = (neighbors.size + count_self_loops(offsets, neighbors)) // 2
+        return Graph(_adjacency(rows), directed=False, num_edges=num_edges, is_sorted=True)
     try:
-        return from_csr(*rows, directed=False, runtime=runtime, device=device)
+        return from_csr(*rows, directed=False, runtime="numpy")  # rows in another order, or an edge without its twin
     except ValueError as error:
         raise FileFormatError(path, "out neighbours", str(error)) from error
 
 
-def _with_incoming(path: FilePath, graph: Graph, rows: tuple[Array, Array, Array | None]) -> Graph:
-    """Add the file's incoming edges, where their rows ascend as those that the graph would build itself."""
-    counts = np.bincount(graph.out_targets, minlength=graph.num_vertices)
-    wrong = np.flatnonzero(counts != np.diff(rows[0]))
+def _directed(path: FilePath, rows: Rows, incoming: Rows) -> Graph:
+    """Take the incoming edges over, where their rows ascend as those that the graph would build itself."""
+    counts, found = np.bincount(rows[1], minlength=rows[0].size - 1), np.diff(incoming[0])
+    wrong = np.flatnonzero(counts != found)
     if wrong.size:
         vertex = wrong[0]
         raise FileFormatError(
-            path, "in offsets", f"vertex {vertex} has {np.diff(rows[0])[vertex]} incoming edges, not {counts[vertex]}"
+            path, "in offsets", f"vertex {vertex} has {found[vertex]} incoming edges, not {counts[vertex]}"
         )
-    reverse = from_csr(*rows, runtime="numpy")
-    if not reverse.is_sorted:
-        return graph
-    incoming = Adjacency(runtimes.get("numpy"), *rows)
-    return Graph(
-        graph.adjacency("out"),
-        directed=True,
-        num_edges=graph.num_edges,
-        is_sorted=graph.is_sorted,
-        reverse=incoming,
-    )
+    reverse = _adjacency(incoming) if rows_ascend(*incoming[:2]) else None
+    is_sorted = rows_ascend(*rows[:2])
+    return Graph(_adjacency(rows), directed=True, num_edges=rows[1].size, is_sorted=is_sorted, reverse=reverse)
+
+
+def _adjacency(rows: Rows) -> Adjacency:
+    return Adjacency(runtimes.get("numpy"), *rows)
 
 
 def _as_int32(weights: Array) -> Array:

@@ -28,7 +28,7 @@ def read(
     runtime: str | None = None,
     device: str | None = None,
 ) -> Graph:
-    """Read a square coordinate matrix: pattern, integer or real; general or symmetric.
+    r"""Read a square coordinate matrix: pattern, integer or real; general or symmetric.
 
     Args:
         path: The file, maybe compressed (.gz, .zst).
@@ -40,7 +40,7 @@ def read(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "triangle.mtx")
-    ...     _ = file.write_text("%%MatrixMarket matrix coordinate pattern symmetric\\n4 4 3\\n2 1\\n3 1\\n3 2\\n")
+    ...     _ = file.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 1\n3 2\n")
     ...     graph = read(file)
     >>> graph.directed, graph.num_edges, graph.vertex_labels.tolist()
     (False, 3, [1, 2, 3, 4])
@@ -93,7 +93,7 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
 
 def _read_banner(path: str | PathLike[str], content: bytes) -> tuple[str | None, str]:
     """Return the kind of values (NUMBER where the file does not say it) and the symmetry."""
-    if not content[: len(BANNER)].lower() == BANNER.lower():
+    if content[: len(BANNER)].lower() != BANNER.lower():
         return NUMBER, "general"
     words = content[:1024].partition(b"\n")[0].decode(errors="replace").lower().split()
     if len(words) != 5 or words[1] != "matrix":

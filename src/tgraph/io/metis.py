@@ -26,7 +26,7 @@ BLANKS_TO_LINES = bytes.maketrans(b" \t\r\v\f", b"\n\n\n\n\n")
 
 
 def read(path: str | PathLike[str], *, runtime: str | None = None, device: str | None = None) -> Graph:
-    """Read a METIS graph, maybe compressed (.gz, .zst).
+    r"""Read a METIS graph, maybe compressed (.gz, .zst).
 
     Args:
         path: The file.
@@ -36,7 +36,7 @@ def read(path: str | PathLike[str], *, runtime: str | None = None, device: str |
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "path.metis")
-    ...     _ = file.write_text("% a path and a lonely vertex\\n4 2\\n2\\n1 3\\n2\\n\\n")
+    ...     _ = file.write_text("% a path and a lonely vertex\n4 2\n2\n1 3\n2\n\n")
     ...     graph = read(file)
     >>> graph.num_vertices, graph.num_edges, graph.vertex_labels.tolist()
     (4, 2, [1, 2, 3, 4])
@@ -72,7 +72,7 @@ def read(path: str | PathLike[str], *, runtime: str | None = None, device: str |
 
 
 def write(graph: Graph, path: str | PathLike[str]) -> None:
-    """Write an undirected graph without self-loops; weights must be whole numbers.
+    r"""Write an undirected graph without self-loops; weights must be whole numbers.
 
     >>> import pathlib, tempfile
     >>> from tgraph.graph import from_edges
@@ -80,7 +80,7 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     ...     file = pathlib.Path(folder, "path.metis")
     ...     write(from_edges([0, 1], [1, 2], directed=False), file)
     ...     file.read_text()
-    '3 2\\n2\\n1 3\\n2\\n'
+    '3 2\n2\n1 3\n2\n'
     """
     if graph.directed:
         raise InvalidArgumentError("METIS holds undirected graphs and this one is directed; use graph.symmetrize()")

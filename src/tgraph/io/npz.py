@@ -44,9 +44,9 @@ def read(
         device: The device of the tensors, the configured one if None.
 
     >>> import tempfile, tgraph as tg
-    >>> path = tempfile.mkdtemp() + "/small.npz"
-    >>> write(tg.from_edges(["ann", "bob"], ["bob", "cy"], weights=[1.5, 2.5]), path)
-    >>> read(path, runtime="numpy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tg.from_edges(["ann", "bob"], ["bob", "cy"], weights=[1.5, 2.5]), folder + "/small.npz")
+    ...     read(folder + "/small.npz", runtime="numpy")
     Graph(3 vertices, 2 edges, directed, weighted, labelled, numpy on cpu)
     """
     if weights not in ("auto", None):

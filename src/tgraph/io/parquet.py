@@ -12,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from tgraph.errors import FileFormatError, InvalidArgumentError
-from tgraph.graph import Graph, from_edges
-from tgraph.io.edge_frame import edge_frame, open_for_writing
+from tgraph.errors import FileFormatError
+from tgraph.graph import Graph
+from tgraph.io.edge_columns import find_id_columns, find_weight_column
+from tgraph.io.edge_frame import build_graph, edge_frame, open_for_writing
 from tgraph.io.files import read_bytes, split_ending
-from tgraph.io.text_layout import find_id_columns, find_weight_column
+from tgraph.runtime import Array
 
 
 def read(
@@ -56,3 +57,81 @@ def read(
     >>> graph.vertex_labels.tolist(), graph.weights.tolist()
     (['bonn', 'ulm'], [420.5])
     """
+    frame = _read_frame(path, columns, weights)
+    source, target, *weight = frame.columns
+    parts = [_ids(path, frame.drop_in_place(name)) for name in (source, target)]
+    parts += [_weights(path, frame.drop_in_place(name)) for name in weight]
+    return build_graph(
+        parts,
+        directed=directed,
+        num_vertices=num_vertices,
+        labels=labels,
+        duplicates=duplicates,
+        self_loops=self_loops,
+        runtime=runtime,
+        device=device,
+    )
+
+
+def write(graph: Graph, path: str | PathLike[str]) -> None:
+    """Write the columns source, target and maybe weight; an undirected edge once."""
+    frame = edge_frame(graph)
+    with open_for_writing(path) as file:
+        if _is_parquet(path):
+            frame.write_parquet(file)
+        else:
+            frame.write_ipc(file)
+
+
+def _is_parquet(path: str | PathLike[str]) -> bool:
+    return split_ending(path)[0] == ".parquet"
+
+
+def _read_frame(path: str | PathLike[str], columns: Any, weights: Any) -> pl.DataFrame:
+    """Return the columns of sources, targets and maybe weights, in this order."""
+    content = read_bytes(path) if split_ending(path)[1] else None
+    read_schema, read_table = pl.read_ipc_schema, pl.read_ipc
+    if _is_parquet(path):
+        read_schema, read_table = pl.read_parquet_schema, pl.read_parquet
+    try:
+        names = list(read_schema(str(path) if content is None else io.BytesIO(content)))
+        if len(names) < 2:
+            raise FileFormatError(path, "columns", f"are {names}; sources and targets are needed")
+        id_columns = find_id_columns(columns, names, len(names))
+        weight_column = find_weight_column(weights, names, len(names), id_columns)
+        wanted = [names[i] for i in (*id_columns, weight_column) if i is not None]
+        source = str(path) if content is None else io.BytesIO(content)
+        return read_table(source, columns=wanted).select(wanted)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        kind = "Parquet" if _is_parquet(path) else "Arrow IPC"
+        reason = str(error).partition("\n")[0]
+        raise FileFormatError(path, "content", f"is no {kind} file, or a damaged one ({reason})") from error
+
+
+def _ids(path: str | PathLike[str], column: pl.Series) -> Array | pl.Series:
+    _check_complete(path, column)
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column
+    if not column.dtype.is_integer():
+        raise FileFormatError(path, f"column {column.name!r}", f"is {column.dtype}; ids are integers or strings")
+    try:
+        return column.cast(pl.Int64).to_numpy()
+    except pl.exceptions.PolarsError as error:
+        raise FileFormatError(path, f"column {column.name!r}", "has ids beyond 64 bits; store strings") from error
+
+
+def _weights(path: str | PathLike[str], column: pl.Series) -> Array:
+    _check_complete(path, column)
+    if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+        reason = f"is {column.dtype}; weights are numbers, or use weights=None to read none"
+        raise FileFormatError(path, f"column {column.name!r}", reason)
+    return (column.cast(pl.Float64) if column.dtype.is_decimal() else column).to_numpy()
+
+
+def _check_complete(path: str | PathLike[str], column: pl.Series) -> None:
+    if column.null_count():
+        row = column.is_null().arg_max()
+        reason = f"has {column.null_count()} missing values, the first in row {row}; drop those rows"
+        raise FileFormatError(path, f"column {column.name!r}", reason)

@@ -29,11 +29,11 @@ from safetensors import SafetensorError, safe_open
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
-from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError
+from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError, check_choice
 from tgraph.graph import Adjacency, Graph
 from tgraph.graph.labels import STRING_DTYPE
 from tgraph.io.files import replacing, split_ending
-from tgraph.io.rows import FilePath, check_offsets
+from tgraph.io.rows import FilePath, check_neighbors, check_offsets
 from tgraph.runtime import Array
 
 FORMAT, VERSION = "tgraph", 1
@@ -45,23 +45,28 @@ _Tensors: TypeAlias = dict[str, tuple[str, Array]]  # name: (the format's name o
 _LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
 
 
-def read(path: FilePath, *, check: bool = False, runtime: str | None = None, device: str | None = None) -> Graph:
+CHECKS = ("offsets", "bounds", "all")
+
+
+def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, device: str | None = None) -> Graph:
     """Map a native file as a graph. The pages are read when they are used, and shared by all processes that map it.
 
     Args:
         path: A file that `write` made. It must not be changed in place while the graph exists; `write` itself never
             does that.
-        check: Follow every edge once and raise where a tensor contradicts another. Without it only the header, the
-            sizes and the offsets are checked: use it on files of unknown origin.
+        check: How much to make sure of. `offsets`: the header, all sizes and the offsets; opens a file of any size at
+            once, but only a file that you trust. `bounds`: also that every edge leads to a vertex, which reads all
+            edges once. `all`: every invariant of a graph.
         runtime: The tensor runtime of the graph, the configured one if None.
         device: The device of the tensors; on the CPU the mapped memory itself is used.
 
     >>> import tempfile, tgraph as tg
-    >>> path = tempfile.mkdtemp() + "/small.safetensors"
-    >>> write(tg.from_edges([7, 7], [8, 9]), path)
-    >>> read(path, runtime="numpy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tg.from_edges([7, 7], [8, 9]), folder + "/small.safetensors")
+    ...     read(folder + "/small.safetensors", runtime="numpy")
     Graph(3 vertices, 2 edges, directed, unweighted, labelled, numpy on cpu)
     """
+    check_choice("check", check, CHECKS)
     _check_not_compressed(path)
     metadata = _read_metadata(path)
     tensors = _map_tensors(path)
@@ -81,7 +86,11 @@ def read(path: FilePath, *, check: bool = False, runtime: str | None = None, dev
         is_sorted=metadata["is_sorted"],
         reverse=reverse,
     )
-    if check:
+    if check != "offsets":
+        check_neighbors(path, "out_targets", out.neighbors, out.num_vertices)
+        if reverse is not None:
+            check_neighbors(path, "in_sources", reverse.neighbors, out.num_vertices)
+    if check == "all":
         _check_fully(path, graph)
     return graph.to(runtime, device)
 

@@ -54,15 +54,21 @@ def parse_table(path: str | PathLike[str], content: bytes | None, table: Table) 
     if table.is_tidy and not is_ambiguous:
         frame = _parse(str(path) if content is None else content, table)
     if frame is None:
-        content = Path(path).read_bytes() if content is None else content
-        clean = replace(table, seen_comment=None)
-        if table.is_tidy and is_ambiguous:
-            frame = _parse(_without_comments(content, table), clean)
-        if frame is None:
-            frame = _parse(_tidied(content, table), clean)
+        frame = _parse_prepared(path, Path(path).read_bytes() if content is None else content, table, is_ambiguous)
+    return [_to_array(frame.drop_in_place(name)) for name in frame.columns]  # frees each before it copies the next
+
+
+def _parse_prepared(path: str | PathLike[str], content: bytes, table: Table, is_ambiguous: bool) -> pl.DataFrame:
+    """Return the wanted columns of text that must lose its comments or be tidied, or raise for the first bad line."""
+    clean, content = replace(table, seen_comment=None), content.removeprefix(BYTE_ORDER_MARK)
+    if table.is_tidy and is_ambiguous:
+        frame = _parse(_without_comments(content, table), clean)
+        if frame is not None:
+            return frame
+    frame = _parse(_tidied(content, table), clean)
     if frame is None:
         raise _damage(path, content, table)
-    return [_to_array(frame.drop_in_place(name)) for name in frame.columns]  # frees each before it copies the next
+    return frame
 
 
 def _to_array(column: pl.Series) -> Array | pl.Series:
@@ -98,7 +104,7 @@ def _parse(source: str | bytes, table: Table) -> pl.DataFrame | None:
 
 def _tidied(content: bytes, table: Table) -> bytes:
     """Return the text with single separators, without blanks at the ends of lines and without comments."""
-    content = content.removeprefix(BYTE_ORDER_MARK).replace(b"\r\n", b"\n")
+    content = content.replace(b"\r\n", b"\n")
     separator = table.separator.encode()
     if table.separator == BLANKS:
         content = _replace_all(content.replace(b"\t", b" "), b"  ", b" ")
@@ -121,11 +127,21 @@ def _replace_all(content: bytes, old: bytes, new: bytes) -> bytes:
 
 
 def _without_comments(content: bytes, table: Table) -> bytes:
-    prefixes = [prefix.encode() for prefix in table.comments]
-    present = [re.escape(prefix) for prefix in prefixes if content.startswith(prefix) or b"\n" + prefix in content]
-    if not present:
-        return content
-    return re.sub(rb"(?m)^(?:" + b"|".join(present) + rb")[^\n]*\n?", b"", content)
+    for prefix in table.comments:
+        marker = b"\n" + prefix.encode()
+        if content.startswith(marker[1:]) or marker in content:
+            content = _cut_lines(b"\n" + content, marker)[1:]
+    return content
+
+
+def _cut_lines(content: bytes, marker: bytes) -> bytes:
+    """Leave out the lines that begin with the marker; both begin with the end of the line before."""
+    pieces, start = [], 0
+    while (place := content.find(marker, start)) >= 0:
+        pieces.append(content[start:place])
+        end = content.find(b"\n", place + 1)
+        start = len(content) if end < 0 else end
+    return b"".join([*pieces, content[start:]])
 
 
 def data_lines(content: bytes, comments: tuple[str, ...], first_line: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -177,7 +193,9 @@ def _damage(path: str | PathLike[str], content: bytes, table: Table) -> FileForm
         try:
             reason = _find_fault(split_line(line.decode(), table.separator), table)
         except UnicodeDecodeError as error:
-            reason = f"byte {line[error.start]:#04x} is no UTF-8 text; convert the file to UTF-8, or is it a binary one?"
+            reason = (
+                f"byte {line[error.start]:#04x} is no UTF-8 text; convert the file to UTF-8, or is it a binary one?"
+            )
         except csv.Error as error:
             reason = f"the quotes do not fit ({error})"
         if reason:

@@ -27,11 +27,12 @@ import numpy as np
 import polars as pl
 
 from tgraph.errors import FileFormatError, InvalidArgumentError, check_choice
-from tgraph.graph import Graph, from_edges
-from tgraph.io.edge_frame import edge_frame, write_lines
+from tgraph.graph import Graph
+from tgraph.io.edge_columns import find_id_columns, find_weight_column
+from tgraph.io.edge_frame import build_graph, edge_frame, write_lines
 from tgraph.io.files import read_bytes, split_ending
 from tgraph.io.table import INTEGER, NUMBER, STRING, Table, end_of_line, parse_table
-from tgraph.io.text_layout import HEAD_BYTES, Layout, are_integers, find_id_columns, find_layout, find_weight_column
+from tgraph.io.text_layout import HEAD_BYTES, Layout, are_integers, find_layout
 from tgraph.runtime import Array
 
 COMMENTS = ("#", "%", "//")
@@ -58,7 +59,7 @@ def read(
     runtime: str | None = None,
     device: str | None = None,
 ) -> Graph:
-    """Read a graph from lines of text, also compressed (.gz, .zst) or as the only file of a .tar.gz.
+    r"""Read a graph from lines of text, also compressed (.gz, .zst) or as the only file of a .tar.gz.
 
     Args:
         path: The file.
@@ -84,7 +85,7 @@ def read(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "roads.csv")
-    ...     _ = file.write_text("from,to,length\\nulm,bonn,420.5\\nulm,kiel,800\\n")
+    ...     _ = file.write_text("from,to,length\nulm,bonn,420.5\nulm,kiel,800\n")
     ...     graph = read(file)
     >>> graph.num_edges, graph.vertex_labels.tolist(), graph.weights.tolist()
     (2, ['bonn', 'kiel', 'ulm'], [420.5, 800.0])
@@ -106,22 +107,20 @@ def read(
     del content
     if num_vertices is None and isinstance(labels, str) and split_ending(path)[0] in VERTEX_NUMBER_ENDINGS:
         num_vertices = _count_numbers(*parts[:2])
-    return from_edges(
-        parts.pop(0),
-        parts.pop(0),
-        parts.pop(0) if parts else None,
-        directed,
-        num_vertices,
-        labels,
-        duplicates,
-        self_loops,
+    return build_graph(
+        parts,
+        directed=directed,
+        num_vertices=num_vertices,
+        labels=labels,
+        duplicates=duplicates,
+        self_loops=self_loops,
         runtime=runtime,
         device=device,
     )
 
 
 def write(graph: Graph, path: str | PathLike[str]) -> None:
-    """Write the edges as lines of text, in the form that the file's ending asks for.
+    r"""Write the edges as lines of text, in the form that the file's ending asks for.
 
     Strings are written in quotes, so that they are read as strings again; the ids of `.el` and `.wel` are vertex
     numbers, whatever the labels are.
@@ -132,7 +131,7 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     ...     file = pathlib.Path(folder, "edges.csv")
     ...     write(from_edges([5, 5], [7, 9], weights=[1, 2]), file)
     ...     file.read_text()
-    'source,target,weight\\n5,7,1\\n5,9,2\\n'
+    'source,target,weight\n5,7,1\n5,9,2\n'
     """
     ending = split_ending(path)[0]
     if ending == ".tar":
@@ -148,7 +147,9 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     separator = "," if ending == ".csv" else "\t"
     has_header = ending in (".csv", ".tsv")
     kind = "directed" if graph.directed else "undirected, every edge once"
-    preface = f"# {kind}\n# vertices: {graph.num_vertices} edges: {graph.num_edges}\n# {separator.join(frame.columns)}\n"
+    preface = (
+        f"# {kind}\n# vertices: {graph.num_vertices} edges: {graph.num_edges}\n# {separator.join(frame.columns)}\n"
+    )
     write_lines(
         path,
         frame,
@@ -197,7 +198,7 @@ def _head(path: str | PathLike[str], content: bytes | None) -> bytes:
 
 def _no_edges(layout: Layout, weights: Any) -> list[Any]:
     """Return empty columns of sources and targets, and of weights where a header names them."""
-    has_weights = layout.names and find_weight_column(weights, layout, (0, 1)) is not None
+    has_weights = layout.names and find_weight_column(weights, layout.names, layout.width, (0, 1)) is not None
     return [np.empty(0, np.int64)] * 2 + ([np.empty(0)] if has_weights else [])
 
 
@@ -206,10 +207,8 @@ def _choose_columns(path: str | PathLike[str], layout: Layout, columns: Any, wei
     if layout.width < 2:
         reason = f"has {layout.width} column(s) where 2 are needed; is separator={layout.separator!r} right?"
         raise FileFormatError(path, "first line of data", reason)
-    id_columns = find_id_columns(columns, layout)
-    weight_column = find_weight_column(weights, layout, id_columns)
-    if weight_column in id_columns:
-        raise InvalidArgumentError(f"weights={weights!r} is a column of ids; the columns of ids are {id_columns}")
+    id_columns = find_id_columns(columns, layout.names, layout.width)
+    weight_column = find_weight_column(weights, layout.names, layout.width, id_columns)
     if ids == "auto":
         ids = INTEGER if are_integers(layout, id_columns) else STRING
     return Table(

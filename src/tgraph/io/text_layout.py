@@ -6,21 +6,14 @@ import csv
 import re
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from tgraph.errors import FileFormatError, InvalidArgumentError
+from tgraph.io.edge_columns import name_edges
 from tgraph.io.table import BLANKS, data_lines, split_line
 
 SEPARATORS = ("\t", ",", ";", BLANKS)
 HEAD_BYTES = 1 << 20
 SAMPLE_LINES = 200
-
-# Names of columns, without case, blanks, hyphens and underscores.
-SOURCE_NAMES = {"source", "src", "from", "fromid", "fromnode", "fromnodeid", "fromvertex", "sourceid", "srcid", "start"}
-TARGET_NAMES = {"target", "dst", "to", "toid", "tonode", "tonodeid", "tovertex", "targetid", "dstid", "dest", "end"}
-TARGET_NAMES |= {"destination"}
-WEIGHT_NAMES = {"weight", "weights", "w", "wt", "edgeweight", "value", "cost", "distance", "dist", "length", "capacity"}
-WEIGHT_NAMES |= {"score", "rating", "amount", "count", "strength", "similarity"}
 
 
 @dataclass(frozen=True)
@@ -62,46 +55,6 @@ def find_layout(
     return Layout(separator, names, lines, rows, _find_comment(content, comments), all(joined))
 
 
-def find_column(argument: str, column: Any, layout: Layout) -> int:
-    """Return the position of a column that the user gave by name or by number."""
-    if isinstance(column, str):
-        if not layout.names or column not in layout.names:
-            known = f"the header has {layout.names}" if layout.names else "the file has no header; use column numbers"
-            raise InvalidArgumentError(f"{argument} names the column {column!r}, but {known}")
-        return layout.names.index(column)
-    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < layout.width:
-        raise InvalidArgumentError(
-            f"{argument} gives the column {column!r}, but the columns are 0 to {layout.width - 1}, or names of a header"
-        )
-    return column
-
-
-def find_id_columns(columns: Any, layout: Layout) -> tuple[int, int]:
-    """Return the positions of sources and targets: those given, those named so by the header, or the first two."""
-    if columns is not None:
-        if isinstance(columns, str) or len(columns) != 2:
-            raise InvalidArgumentError(f"columns={columns!r} must be two: the one of sources and the one of targets")
-        source, target = (find_column("columns", column, layout) for column in columns)
-        if source == target:
-            raise InvalidArgumentError(f"columns={columns!r} gives the same column twice")
-        return source, target
-    known = [_plain(name) for name in layout.names or []]
-    source = next((i for i, name in enumerate(known) if name in SOURCE_NAMES), -1)
-    target = next((i for i, name in enumerate(known) if name in TARGET_NAMES), -1)
-    return (source, target) if min(source, target) >= 0 else (0, 1)
-
-
-def find_weight_column(weights: Any, layout: Layout, id_columns: tuple[int, int]) -> int | None:
-    """Return the position of the weights, or None."""
-    if weights is None:
-        return None
-    if weights != "auto":
-        return find_column("weights", weights, layout)
-    if layout.names:
-        return next((i for i, name in enumerate(layout.names) if _plain(name) in WEIGHT_NAMES), None)
-    return 2 if layout.width > 2 and 2 not in id_columns else None
-
-
 def are_integers(layout: Layout, columns: tuple[int, ...]) -> bool:
     """Say whether the sampled fields of these columns are integers; those in quotes are strings."""
     return all(
@@ -141,8 +94,7 @@ def _are_runs(lines: list[str]) -> bool:
 def _is_header(rows: list[list[str]]) -> bool:
     if not rows or len(rows[0]) < 2:
         return False
-    names = {_plain(name) for name in rows[0]}
-    if names & SOURCE_NAMES and names & TARGET_NAMES:
+    if name_edges(rows[0]):
         return True
     is_number = [all(_is_integer(field) for field in row[:2]) for row in rows[:2]]
     return is_number == [False, True] and not any(_is_integer(field) for field in rows[0][:2])
@@ -155,7 +107,3 @@ def _find_comment(content: bytes, comments: tuple[str, ...]) -> str | None:
 
 def _is_integer(field: str) -> bool:
     return re.fullmatch(r"[+-]?[0-9]+", field) is not None
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_\-#]", "", name).lower()

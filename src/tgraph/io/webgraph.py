@@ -27,6 +27,7 @@ _DEFAULT_CODES = {
     "BLOCKS": "gamma",
     "RESIDUALS": "zeta",
 }
+_ENDINGS = ("", ".graph", ASCII_ENDING, ASCII_ENDING + ".gz")
 _BLANKS = b" \t\r\n\v\f"
 
 
@@ -34,17 +35,19 @@ def read(path: FilePath, *, directed: bool = True, runtime: str | None = None, d
     r"""Read a BV graph (`.graph`, with its `.properties` beside it) or an ASCIIGraph (`.graph-txt`).
 
     Args:
-        path: The file; also compressed as `.gz` or `.zst`.
+        path: The file, also compressed as `.gz` or `.zst`; or the name that all files of a graph begin with.
         directed: False where every edge is stored in both directions and is one edge.
         runtime: The tensor runtime of the graph, the configured one if None.
         device: The device of the tensors, the configured one if None.
 
     >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/small.graph-txt"
-    >>> written = Path(path).write_text("3\n1 2\n\n0\n")
-    >>> read(path, runtime="numpy")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.graph-txt")
+    ...     _ = file.write_text("3\n1 2\n\n0\n")
+    ...     read(file, runtime="numpy")
     Graph(3 vertices, 3 edges, directed, unweighted, numpy on cpu)
     """
+    path = _find_file(path)
     rows = _read_ascii(path) if split_ending(path)[0] == ASCII_ENDING else _read_bv(path)
     try:
         return from_csr(*rows, directed=directed, runtime=runtime, device=device)
@@ -67,6 +70,14 @@ def write(graph: Graph, path: FilePath) -> None:
     texts, bounds = list(map(str, targets.tolist())), offsets.tolist()
     lines = [" ".join(texts[begin:end]) for begin, end in pairwise(bounds)]
     write_bytes(path, "\n".join([str(graph.num_vertices), *lines, ""]).encode())
+
+
+def _find_file(path: FilePath) -> Path:
+    """Return the file of the successors; WebGraph itself names a graph without the ending."""
+    found = next((file for ending in _ENDINGS if (file := Path(f"{path}{ending}")).is_file()), None)
+    if found is None:
+        raise FileNotFoundError(f"there is no file {path} with one of the endings {', '.join(_ENDINGS[1:])}, or none")
+    return found
 
 
 # --- BV --------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def barabasi_albert_edges(num_vertices: int, edges_per_vertex: int, seed: int) -
 
 
 @njit(**JIT)
-def _grow(edges_per_vertex, key, chosen_by, sources, targets):  # type: ignore[no-untyped-def]
+def _grow(edges_per_vertex, key, chosen_by, sources, targets):
     """Writes all edges. Ticket 2i is the source of edge i and ticket 2i + 1 its target."""
     for i in range(edges_per_vertex):
         sources[i], targets[i] = i + 1, 0

@@ -49,7 +49,7 @@ def scramble_constants(seed: int, stream: int) -> Array:
 
 
 @njit(**JIT)
-def hash_number(key, counter):  # type: ignore[no-untyped-def]
+def hash_number(key, counter):
     """Return 64 random bits, from inside a worker. Both arguments are uint64."""
     bits = key + (counter + ONE) * STEP
     bits = (bits ^ (bits >> SHIFT_30)) * FIRST_FACTOR
@@ -58,7 +58,7 @@ def hash_number(key, counter):  # type: ignore[no-untyped-def]
 
 
 @njit(**JIT)
-def scramble(number, bits, constants):  # type: ignore[no-untyped-def]
+def scramble(number, bits, constants):
     """Return the place of `number` (uint64, below 2^bits) in the permutation, from inside a worker."""
     mask = (ONE << bits) - ONE
     shift = (bits + ONE) >> ONE
@@ -69,7 +69,7 @@ def scramble(number, bits, constants):  # type: ignore[no-untyped-def]
 
 
 @njit(**JIT)
-def _fill_uniform(rank, size, key, numbers):  # type: ignore[no-untyped-def]
+def _fill_uniform(rank, size, key, numbers):
     """Writes the thread's part of the numbers."""
     first, last = part(rank, size, numbers.size)
     for i in range(first, last):

@@ -35,7 +35,10 @@ def rows_from_edges(keys: Array, neighbors: Array, weights: Array | None, num_ro
 
 
 def transpose(offsets: Array, neighbors: Array, weights: Array | None, num_rows: int) -> Rows:
-    """Return the reverse direction; inside a row the neighbours ascend. Needs 0 <= neighbors < num_rows. Deterministic."""
+    """Return the reverse direction; inside a row the neighbours ascend.
+
+    Needs 0 <= neighbors < num_rows. Deterministic.
+    """
     size = _threads(neighbors.size, num_rows)
     keys = as_unsigned(neighbors)
     starts = np.zeros((size, num_rows), np.int64)

@@ -39,7 +39,7 @@ def distinct_pairs(num_vertices: int, num_pairs: int, num_possible: int, seed: i
 
 
 @njit(**JIT)
-def _fill_pairs(rank, size, num_vertices, num_possible, bits, constants, sources, targets):  # type: ignore[no-untyped-def]
+def _fill_pairs(rank, size, num_vertices, num_possible, bits, constants, sources, targets):
     """Writes the thread's part of the pairs. A number beyond the last pair is scrambled again, less than once each."""
     first, last = part(rank, size, sources.size)
     for i in range(first, last):

@@ -51,7 +51,7 @@ def _limit(share: float) -> int:
 
 
 @njit(**JIT)
-def _fill_edges(rank, size, key, scale, limits, permute, constants, sources, targets):  # type: ignore[no-untyped-def]
+def _fill_edges(rank, size, key, scale, limits, permute, constants, sources, targets):
     """Writes the thread's part of the edges. The comparisons are added up: a branch would be mispredicted."""
     first, last = part(rank, size, sources.size)
     first_limit, second_limit, third_limit = limits[0], limits[1], limits[2]

@@ -6,8 +6,11 @@ threads are used: no threading layer has to be installed, and a launch costs abo
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -30,7 +33,7 @@ def team_size(work: int, num_threads: int | None = None) -> int:
 def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
     """Run `worker(rank, size, *args)` for every rank and wait for all.
 
-    A Ctrl-C that arrives meanwhile is raised after the workers have ended, so that no array is left half-written by a
+    A Ctrl-C that arrives meanwhile acts after the workers have ended, so that no array is left half-written by a
     thread that nobody waits for.
     """
     if size == 1:
@@ -45,17 +48,33 @@ def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
             failures.append(failure)
 
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
-    for thread in threads:
-        thread.start()
-    interrupt: KeyboardInterrupt | None = None
-    for thread in threads:
-        while thread.is_alive():
-            try:
-                thread.join()
-            except KeyboardInterrupt as pressed:
-                interrupt = pressed
-    if failures or interrupt:
-        raise failures[0] if failures else interrupt  # type: ignore[misc]
+    with interrupts_postponed():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+
+
+@contextmanager
+def interrupts_postponed() -> Iterator[None]:
+    """Remember a Ctrl-C that arrives inside and act on it at the end, after the last thread has been waited for.
+
+    Catching KeyboardInterrupt would not do: it can come between any two steps, also while threads are being started.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    pressed: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        handler(*pressed[0])
 
 
 @njit(**JIT)

@@ -29,7 +29,7 @@ def number_ids(columns: list[Array]) -> tuple[list[Array], Array | None]:
         return [column.astype(np.int32) for column in columns], None
     low = min(column.min() for column in columns if column.size)
     high = max(column.max() for column in columns if column.size)
-    if 0 <= low and high < TABLE_IDS_PER_EDGE * total + 1024:
+    if low >= 0 and high < TABLE_IDS_PER_EDGE * total + 1024:
         return _number_by_table(columns, int(high) + 1)
     return _number_by_hash(columns)
 

@@ -138,7 +138,7 @@ class TorchRuntime:
         return segment_reduce(values, offsets, op, self.dtype(values))
 
     def where(self, condition: torch.Tensor, yes: Any, no: Any) -> torch.Tensor:
-        return torch.where(condition, *self._promoted(yes, no))
+        return torch.where(torch.as_tensor(condition, device=self.device), *self._promoted(yes, no))
 
     def minimum(self, left: Any, right: Any) -> torch.Tensor:
         return torch.minimum(*self._promoted(left, right))

@@ -1,0 +1,124 @@
+"""HITS against singular vectors, NetworkX, and its own check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+import tgraph as tg
+from small_graphs import DIRECTIONS, SmallGraph, small_graphs, ways_to_run
+from tgraph.errors import InvalidArgumentError
+from tgraph.verify import check_hits
+
+FULLY = {"tol_l1": 1e-14, "max_iterations": 300}
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}  # scores that fade to 0 do so by the gap of the singular values
+
+
+def _singular_scores(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return hubs, authorities and the second singular value as a share of the first."""
+    left, values, right = np.linalg.svd(matrix)
+    hubs, authorities = np.abs(left[:, 0]), np.abs(right[0])
+    return hubs / hubs.sum(), authorities / authorities.sum(), (values[1] if values.size > 1 else 0) / values[0]
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(small_graphs(weights=("none", "small")), ways_to_run())
+def test_scores_are_the_first_singular_vectors(case: SmallGraph, how: dict[str, Any]) -> None:
+    weighted = case.weights is not None
+    graph, matrix = case.build(), case.to_matrix(weighted)
+    result = tg.hits(graph, **FULLY, weighted=weighted, **how)
+    check_hits(graph, result.hubs, result.authorities, 1e-9, weighted=weighted)
+    if not matrix.any():
+        return
+    hubs, authorities, share = _singular_scores(matrix)
+    if share < 0.9:  # unique, and 300 iterations are enough
+        assert result.converged
+        np.testing.assert_allclose(result.column("hubs"), hubs, **CLOSE)
+        np.testing.assert_allclose(result.column("authorities"), authorities, **CLOSE)
+
+
+@settings(deadline=None, max_examples=40, derandomize=True)
+@given(small_graphs(), ways_to_run())
+def test_scores_are_those_of_networkx(case: SmallGraph, how: dict[str, Any]) -> None:
+    assume(case.num_vertices > 3 and case.edges)
+    assume(_singular_scores(case.to_matrix())[2] < 0.9)
+    start = dict.fromkeys(range(case.num_vertices), 1.0)  # else NetworkX starts at random
+    hubs, authorities = nx.hits(case.to_networkx(), max_iter=5000, tol=1e-14, nstart=start)
+    result = tg.hits(case.build(), **FULLY, **how)
+    vertices = range(case.num_vertices)
+    np.testing.assert_allclose(result.column("hubs"), [hubs[vertex] for vertex in vertices], rtol=1e-9, atol=1e-9)
+    expected = [authorities[vertex] for vertex in vertices]
+    np.testing.assert_allclose(result.column("authorities"), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_scores_sum_to_one(runtime_name: str, direction: str) -> None:
+    graph = tg.generate.rmat(9, 8, seed=6)
+    result = tg.hits(graph, runtime=runtime_name, direction=direction)
+    assert result.converged
+    assert result.residual <= 1e-8
+    for name in ("hubs", "authorities"):
+        assert result.column(name).dtype == np.float64
+        assert result.column(name).sum() == pytest.approx(1.0, abs=1e-12)
+    check_hits(graph, result.hubs, result.authorities, 1e-7)
+
+
+def test_hubs_and_authorities_swap_when_edges_turn(runtime_name: str) -> None:
+    graph = tg.generate.rmat(7, 6, seed=2, runtime=runtime_name)
+    there, back = tg.hits(graph, **FULLY), tg.hits(graph.reverse(), **FULLY)
+    np.testing.assert_allclose(there.column("hubs"), back.column("authorities"), rtol=1e-9, atol=1e-13)
+    undirected = tg.hits(graph.symmetrize(), **FULLY)
+    np.testing.assert_allclose(undirected.column("hubs"), undirected.column("authorities"), rtol=1e-9, atol=1e-13)
+
+
+def test_equally_strong_communities_share_by_the_start(runtime_name: str) -> None:
+    result = tg.hits(tg.from_edges([0, 1], [2, 3], runtime=runtime_name))
+    assert result.hubs.tolist() == [0.5, 0.5, 0.0, 0.0]
+    assert result.authorities.tolist() == [0.0, 0.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_without_edges_all_scores_are_zero(runtime_name: str, count: int) -> None:
+    graph = tg.from_edges([], [], num_vertices=count, runtime=runtime_name)
+    result = tg.hits(graph)
+    assert result.converged
+    assert result.hubs.tolist() == result.authorities.tolist() == [0.0] * count
+
+
+def test_all_weights_zero_is_as_no_edges(runtime_name: str) -> None:
+    graph = tg.from_edges([0], [1], [0.0], runtime=runtime_name)
+    assert tg.hits(graph, weighted=True).hubs.tolist() == [0.0, 0.0]
+    assert tg.hits(graph).hubs.tolist() == [1.0, 0.0]
+
+
+def test_what_does_not_converge_says_so(runtime_name: str) -> None:
+    result = tg.hits(tg.generate.rmat(8, 8, seed=1), tol_l1=0.0, max_iterations=2, runtime=runtime_name)
+    assert not result.converged
+    assert result.iterations == 2
+    assert result.residual > 0
+
+
+def test_top_by_either_score() -> None:
+    result = tg.hits(tg.from_edges(["ann", "bob", "ann"], ["cy", "cy", "dan"]))
+    assert result.top(1)[0][0] == "ann"
+    assert result.top(1, field="authorities")[0][0] == "cy"
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf])
+def test_wrong_weights_are_refused_where_they_are_used(wrong: float) -> None:
+    graph = tg.from_edges([0, 1], [1, 2], [1.0, wrong])
+    assert tg.hits(graph).converged
+    with pytest.raises(InvalidArgumentError, match=rf"weights holds {wrong} at edge 1"):
+        tg.hits(graph, weighted=True)
+
+
+def test_wrong_arguments_are_named() -> None:
+    graph = tg.from_edges([0], [1])
+    with pytest.raises(InvalidArgumentError, match=r"tol_l1=-1\.0 must be 0 or more"):
+        tg.hits(graph, tol_l1=-1.0)
+    with pytest.raises(InvalidArgumentError, match="weighted=True needs a graph with weights"):
+        tg.hits(graph, weighted=True)

@@ -1,0 +1,166 @@
+"""The command line, called as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tgraph as tg
+from tgraph.cli import main
+
+EDGES = "# a comment\nann\tbob\t5\nann\tcy\t2\nbob\tdan\t3\ncy\tdan\t9\n"
+
+
+@pytest.fixture
+def city(tmp_path: Path) -> Path:
+    file = tmp_path / "city.txt"
+    file.write_text(EDGES)
+    return file
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Call the command line in this process; return exit code, stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tgraph", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        out, err = capsys.readouterr()
+        return int(exit_.value.code or 0), out, err
+
+    return run
+
+
+def test_info_shows_the_graph_and_checks_it(call, city):
+    code, out, _ = call("info", city, "--check")
+    assert code == 0
+    assert "ann to dan" in out
+    assert "all invariants hold" in out
+
+
+def test_convert_keeps_ids_and_weights(call, city, tmp_path):
+    code, out, _ = call("convert", city, tmp_path / "city.safetensors")
+    assert code == 0
+    assert "4 vertices, 4 edges" in out
+    back = tg.read(tmp_path / "city.safetensors")
+    assert back.vertex_labels.tolist() == ["ann", "bob", "cy", "dan"]
+    assert back.weights.tolist() == [5, 2, 3, 9]
+
+
+@pytest.mark.parametrize(
+    ("options", "vertices"),
+    [
+        (["--kind", "rmat", "--scale", "6"], 64),
+        (["--kind", "erdos_renyi", "--vertices", "50", "--edges", "80"], 50),
+        (["--kind", "barabasi_albert", "--vertices", "50", "--edges", "3"], 50),
+        (["--kind", "grid", "--rows", "4", "--columns", "5", "--weights", "1", "9"], 20),
+        (["--kind", "road_like", "--rows", "4", "--columns", "5"], 20),
+        (["--kind", "star", "--vertices", "9"], 9),
+        (["--kind", "path", "--vertices", "9"], 9),
+        (["--kind", "complete", "--vertices", "9"], 9),
+    ],
+)
+def test_generate_every_kind(call, tmp_path, options, vertices):
+    file = tmp_path / "graph.safetensors"
+    code, out, err = call("generate", file, *options)
+    assert code == 0, err
+    graph = tg.read(file)
+    assert graph.num_vertices == vertices
+    assert graph.weighted == ("--weights" in options or "road_like" in options)
+    assert str(file) in out.replace("\n", "")
+
+
+def test_bfs_writes_levels_under_the_users_ids(call, city, tmp_path):
+    code, out, _ = call("bfs", city, "--source", "ann", "--out", tmp_path / "levels.parquet", "--trace", tmp_path / "t.json")
+    assert code == 0
+    assert "converged" in out
+    frame = pl.read_parquet(tmp_path / "levels.parquet")
+    assert frame["vertex"].to_list() == ["ann", "bob", "cy", "dan"]
+    assert frame["levels"].to_list() == [0, 1, 1, 2]
+    assert frame["parents"].to_list() == ["ann", "ann", "ann", "bob"]
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert [row["active_edges"] for row in trace["iterations"]] == [2, 2, 0]
+
+
+def test_sssp_uses_weights_and_can_ignore_them(call, city, tmp_path):
+    assert call("sssp", city, "--source", "ann", "--out", tmp_path / "d.csv")[0] == 0
+    assert pl.read_csv(tmp_path / "d.csv")["distances"].to_list() == [0.0, 5.0, 2.0, 8.0]
+    assert call("sssp", city, "--source", "ann", "--unweighted", "--out", tmp_path / "d.csv")[0] == 0
+    assert pl.read_csv(tmp_path / "d.csv")["distances"].to_list() == [0.0, 1.0, 1.0, 2.0]
+
+
+def test_wcc_counts_components(call, tmp_path):
+    file = tmp_path / "two.csv"
+    file.write_text("source,target\n1,2\n7,9\n9,8\n")
+    code, out, _ = call("wcc", file, "--out", tmp_path / "c.npz")
+    assert code == 0
+    assert "2 components; the largest has 3 vertices" in out
+    stored = np.load(tmp_path / "c.npz")
+    assert stored["vertex"].tolist() == [1, 2, 7, 8, 9]
+    assert stored["labels"].tolist() == [1, 1, 7, 7, 7]
+
+
+def test_pagerank_and_hits_show_the_top(call, city):
+    code, out, _ = call("pagerank", city, "--top", 1, "--weighted", "--tol-l1", "1e-9", "--max-iterations", 500)
+    assert code == 0
+    assert "dan" in out
+    assert "bob" not in out
+    code, out, _ = call("hits", city, "--top", 2, "--direction", "push", "--runtime", "torch")
+    assert code == 0
+    assert "authorities" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bfs", "CITY", "--source", "zoe"], "vertex 'zoe' is not in the graph"),
+        (["pagerank", "absent.txt"], "absent.txt"),
+        (["pagerank", "CITY", "--out", "ranks.xlsx"], "must end in one of .parquet, .csv, .npz"),
+        (["pagerank", "CITY", "--out", "nowhere/ranks.csv"], "create it first"),
+        (["pagerank", "CITY", "--direction", "sideways"], "direction='sideways' is not known"),
+        (["pagerank", "CITY", "--damping", "2"], "damping=2.0 must be from 0 to 1"),
+        (["info", "picture.png"], ".safetensors"),
+    ],
+)
+def test_errors_are_one_sentence_and_exit_code_2(call, city, arguments, words):
+    code, out, err = call(*(str(city) if word == "CITY" else word for word in arguments))
+    assert code == 2
+    assert words in err
+    assert err.startswith("tgraph: ")
+    assert "Traceback" not in out + err
+
+
+def test_a_wrong_option_exits_with_2(call, city):
+    assert call("pagerank", city, "--tolerance", "1")[0] == 2
+
+
+def test_nothing_is_written_when_a_run_fails(call, city, tmp_path):
+    target = tmp_path / "ranks.csv"
+    target.write_text("old")
+    assert call("bfs", city, "--source", "zoe", "--out", target)[0] == 2
+    assert target.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["city.txt", "ranks.csv"]
+
+
+def test_help_teaches_every_verb(call):
+    code, out, _ = call("--help")
+    assert code == 0
+    for verb in ("info", "convert", "generate", "bfs", "sssp", "wcc", "pagerank", "hits"):
+        assert verb in out
+        help_code, text, _ = call(verb, "--help")
+        assert help_code == 0
+        assert "Example: tgraph " + verb in text
+
+
+def test_the_installed_command_and_version(tmp_path):
+    command = Path(sys.executable).with_name("tgraph")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"tgraph {tg.__version__}"
