@@ -6,9 +6,9 @@ import time
 
 from rich.console import Console
 from rich.table import Table
+from widest_path import WidestPath
 
 import tgraph as tg
-from widest_path import WidestPath
 
 
 def main() -> None:

@@ -22,14 +22,17 @@ UFUNCS = {"min": np.minimum, "max": np.maximum, "sum": np.add, "any": np.logical
 def test_index_types() -> None:
     assert index_dtype(0) == index_dtype(2**31 - 1) == np.int32
     assert index_dtype(2**31) == index_dtype(2**40) == np.int64
-    assert OFFSET_DTYPE == np.int64
+    assert np.dtype("int64") == OFFSET_DTYPE
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "float16", "float32", "float64"])
-@pytest.mark.parametrize("op", ["min", "max", "sum", "any"])
+NUMBERS = ["int8", "int32", "int64", "float16", "float32", "float64"]
+PAIRS = [(op, dtype) for op in ("min", "max", "sum") for dtype in NUMBERS] + [
+    (op, "bool") for op in ("min", "max", "any")
+]
+
+
+@pytest.mark.parametrize(("op", "dtype"), PAIRS)
 def test_an_identity_changes_nothing(op: str, dtype: str) -> None:
-    if (op == "any") != (dtype == "bool") and (op == "any" or op == "sum"):
-        pytest.skip(f"{op} is not defined for {dtype}")
     if dtype == "bool":
         samples = np.array([True, False])
     else:

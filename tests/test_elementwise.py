@@ -56,6 +56,7 @@ def test_plain_numbers_keep_their_kind() -> None:
     assert type(ew.minimum(3, 4)) is int
     assert type(ew.absolute(-3)) is int
     assert ew.minimum(2**53 + 1, 2**53 + 2) == 2**53 + 1
-    assert (ew.sqrt(-1), ew.log(-1)) != (ew.sqrt(-1), ew.log(-1))
+    assert math.isnan(ew.sqrt(-1))
+    assert math.isnan(ew.log(-1))
     assert (ew.log(0), ew.exp(1e9), ew.exp(-1e9)) == (-math.inf, math.inf, 0.0)
     assert ew.sqrt(np.float64(4.0)) == 2

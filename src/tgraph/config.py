@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -86,10 +87,10 @@ class Config:
 def check_num_threads(argument: str, value: Any) -> int:
     """Return `value` as a thread count, or raise an error that names the argument."""
     try:
-        count = int(value)
+        count = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
         count = 0
-    if not 1 <= count <= 1024:
+    if isinstance(value, bool) or not 1 <= count <= 1024:
         raise InvalidArgumentError(f"{argument}={value!r} must be a whole number from 1 to 1024")
     return count
 

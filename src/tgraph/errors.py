@@ -11,7 +11,17 @@ from typing import Any
 
 
 class TGraphError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. They can be pickled, so that worker processes can hand them back."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[TGraphError], args: tuple[Any, ...], attributes: dict[str, Any]) -> TGraphError:
+    """Rebuild an error without `__init__`, whose arguments are gone: only the message made of them is left."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InvalidArgumentError(TGraphError, ValueError):

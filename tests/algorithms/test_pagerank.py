@@ -22,9 +22,7 @@ DANGLING = SmallGraph(6, ((0, 1), (0, 2), (1, 2), (3, 0), (3, 4), (0, 1), (2, 2)
 
 
 @settings(deadline=None, max_examples=200, derandomize=True)
-@given(
-    small_graphs(weights=("none", "small", "float")), ways_to_run(), st.sampled_from([0.0, 0.5, 0.85]), st.data()
-)
+@given(small_graphs(weights=("none", "small", "float")), ways_to_run(), st.sampled_from([0.0, 0.5, 0.85]), st.data())
 def test_ranks_solve_the_equations(case: SmallGraph, how: dict[str, Any], damping: float, data: st.DataObject) -> None:
     weighted = case.weights is not None and data.draw(st.booleans())
     jumps = None

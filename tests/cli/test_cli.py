@@ -79,7 +79,8 @@ def test_generate_every_kind(call, tmp_path, options, vertices):
 
 
 def test_bfs_writes_levels_under_the_users_ids(call, city, tmp_path):
-    code, out, _ = call("bfs", city, "--source", "ann", "--out", tmp_path / "levels.parquet", "--trace", tmp_path / "t.json")
+    files = ["--out", tmp_path / "levels.parquet", "--trace", tmp_path / "t.json"]
+    code, out, _ = call("bfs", city, "--source", "ann", *files)
     assert code == 0
     assert "converged" in out
     frame = pl.read_parquet(tmp_path / "levels.parquet")

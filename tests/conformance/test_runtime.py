@@ -6,9 +6,9 @@ A test that exercises a primitive carries `@covers("name")`; the last tests comp
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -446,7 +446,7 @@ def test_sums_wrap_in_their_own_type(rt: Runtime) -> None:
 )
 def test_segment_reduce(rt: Runtime, op: str, dtype: str, offsets: list[int], offset_dtype: str) -> None:
     array = example(dtype)
-    expected = [plain_reduction(array[i:j], op) for i, j in itertools.pairwise(offsets)]
+    expected = [plain_reduction(array[i:j], op) for i, j in pairwise(offsets)]
     result = rt.segment_reduce(rt.asarray(array), rt.asarray(offsets, offset_dtype), op)
     check(rt, result, expected, "int64" if op == "count" else dtype)
 
@@ -525,13 +525,31 @@ def test_segment_and_scatter_agree_with_python(name: str, data: st.DataObject) -
         data.draw(st.lists(st.integers(low, high), min_size=sum(sizes), max_size=sum(sizes))), np.int64
     ).astype(dtype)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    expected = [plain_reduction(values[i:j], op) for i, j in itertools.pairwise(offsets)]
+    expected = [plain_reduction(values[i:j], op) for i, j in pairwise(offsets)]
     result_dtype = "int64" if op == "count" else dtype
     check(rt, rt.segment_reduce(rt.asarray(values), rt.asarray(offsets), op), expected, result_dtype)
     order = np.array(data.draw(st.permutations(range(len(values)))), np.int64)
     owners = np.repeat(np.arange(len(sizes)), sizes)[order]
     start = rt.full(len(sizes), identity(op, dtype), result_dtype)
     check(rt, rt.scatter_reduce(start, rt.asarray(owners), rt.asarray(values[order]), op), expected, result_dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("op", ["min", "max", "sum", "mean"])
+def test_many_floats_with_nan(rt: Runtime, op: str, dtype: str) -> None:
+    """Long enough for the vectorised and threaded paths; eighths add up exactly in any order."""
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(0, 60, 2000)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    values = (rng.integers(-80, 80, offsets[-1]) / 8).astype(dtype)
+    values[rng.integers(0, values.size, 300)] = NAN
+    values[rng.integers(0, values.size, 300)] = INF
+    expected = [plain_reduction(values[i:j], op) for i, j in pairwise(offsets)]
+    check(rt, rt.segment_reduce(rt.asarray(values), rt.asarray(offsets), op), expected, dtype)
+    check(rt, rt.reduce(rt.asarray(values), op), [NAN], dtype)
+    if op != "mean":
+        start, owners = rt.full(2000, identity(op, dtype), dtype), np.repeat(np.arange(2000), sizes)
+        check(rt, rt.scatter_reduce(start, rt.asarray(owners), rt.asarray(values), op), expected, dtype)
 
 
 # --- element-wise -----------------------------------------------------------------------------------------------------

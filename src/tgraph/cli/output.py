@@ -39,7 +39,7 @@ def write_result(result: Result, path: Path) -> None:
                 name: column.astype(str) if column.dtype.kind in "TO" else column for name, column in columns.items()
             }
             with temporary.open("wb") as file:
-                np.savez_compressed(file, **arrays)
+                np.savez_compressed(file, allow_pickle=False, **arrays)
             return
         import polars as pl
 

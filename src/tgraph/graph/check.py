@@ -86,7 +86,7 @@ def _same_edges(left: tuple[Array, Array, Array | None], right: tuple[Array, Arr
     """Compare rows as sets of (neighbour, weight), whatever their order inside a row."""
     if not np.array_equal(left[0], right[0]):
         return False
-    if all(a is b is None or np.array_equal(a, b) for a, b in zip(left, right, strict=True)):
+    if np.array_equal(left[1], right[1]) and (left[2] is None or np.array_equal(left[2], right[2])):  # type: ignore[arg-type]
         return True  # in the same order too: no need to sort
     return all(
         np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

@@ -82,6 +82,8 @@ def read(path: str | PathLike[str], format: str | None = None, **options: Any) -
             raise IsADirectoryError(f"{path} is a folder; give the file of the graph in it")
         if not Path(path).exists():
             raise FileNotFoundError(f"{path} does not exist; check the path, relative to {Path.cwd()}")
+    elif name == "webgraph" and split_ending(path)[0] == ".properties":
+        path = Path(path).with_suffix(".graph")
     function: Callable[..., Graph] = importlib.import_module(f"tgraph.io.{name}").read
     _check_options(name, "read", function, options)
     return function(path, **options)

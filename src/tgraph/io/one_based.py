@@ -16,7 +16,9 @@ from tgraph.graph import Graph, from_edges
 from tgraph.io.table import Table, row_error
 from tgraph.runtime import Array
 
-MAX_ISOLATED_VERTICES = 10_000_000  # more vertices without any edge than this are taken for a damaged count
+# More vertices than these are taken for a damaged count: an edge has two, and isolated ones are few beside them.
+MAX_VERTICES_PER_EDGE = 64
+MAX_ISOLATED_VERTICES = 1_000_000
 
 
 def parse_counts(path: str | PathLike[str], where: str, fields: list[bytes]) -> list[int]:
@@ -30,7 +32,7 @@ def parse_counts(path: str | PathLike[str], where: str, fields: list[bytes]) -> 
 
 def check_num_vertices(path: str | PathLike[str], where: str, num_vertices: int, num_edges: int) -> None:
     """Raise where a file declares far more vertices than its edges can have."""
-    limit = 2 * num_edges + MAX_ISOLATED_VERTICES
+    limit = MAX_VERTICES_PER_EDGE * num_edges + MAX_ISOLATED_VERTICES
     if num_vertices > limit:
         raise FileFormatError(
             path, where, f"declares {num_vertices} vertices, but with {num_edges} edges at most {limit} are believed"

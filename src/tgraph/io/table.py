@@ -131,7 +131,7 @@ def _without_comments(content: bytes, table: Table) -> bytes:
         marker = b"\n" + prefix.encode()
         if content.startswith(marker[1:]) or marker in content:
             content = _cut_lines(b"\n" + content, marker)[1:]
-    return content
+    return content.lstrip(b"\r\n")  # polars counts the columns of the first line
 
 
 def _cut_lines(content: bytes, marker: bytes) -> bytes:
