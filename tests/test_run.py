@@ -34,7 +34,7 @@ GRAPH = tg.from_edges([0, 1, 2], [1, 2, 0], runtime="numpy")
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"speed": "high"}, "run does not know 'speed'; it takes engine, direction, max_iterations, runtime"),
+        ({"speed": "high"}, "'speed' is not known; a run takes max_iterations, engine, direction, runtime"),
         ({"engine": "steam"}, "engine='steam' is not known; use one of 'in_memory'"),
         ({"direction": "sideways"}, "direction='sideways' is not known; use one of 'auto', 'push', 'pull'"),
         ({"max_iterations": -1}, "max_iterations=-1 must be a whole number, 0 or more, or None"),
@@ -55,7 +55,7 @@ def test_wrong_keywords(how: dict[str, Any], message: str) -> None:
 
 
 def test_algorithms_pass_unknown_keywords_on() -> None:
-    with pytest.raises(InvalidArgumentError, match="run does not know 'sped'"):
+    with pytest.raises(InvalidArgumentError, match="'sped' is not known"):
         tg.pagerank(GRAPH, sped=3)  # type: ignore[call-arg]
 
 

@@ -53,7 +53,7 @@ def _run(algorithm: str, graph: tg.Graph, parameters: dict[str, str], direction:
 
 def _matches(algorithm: str, found: np.ndarray, expected: np.ndarray) -> bool:
     if algorithm == "BFS":
-        return np.where(found < 0, NOT_REACHED, found).tolist() == expected.tolist()
+        return np.where(found < 0, NOT_REACHED, found.astype(np.int64)).tolist() == expected.tolist()
     if algorithm == "WCC":
         pairs = set(zip(found.tolist(), expected.tolist(), strict=True))
         return len(pairs) == np.unique(found).size == np.unique(expected).size

@@ -61,16 +61,16 @@ def test_aggregate_of_bools(runtime_name: str) -> None:
         assert edges.aggregate(values, "any", along="both").tolist() == [True, False, True, False]
 
 
+def meet(value: Any, target_value: Any, source: Any, target: Any) -> Any:
+    return value * target_value + 10 * source + target
+
+
 def test_a_message_may_know_both_ends(runtime_name: str) -> None:
     graph = tg.from_edges([0, 0, 2], [1, 2, 0], runtime=runtime_name)
     values = graph.runtime.asarray(np.asarray([5.0, 7.0, 11.0]))
     for direction in ("push", "pull"):
         edges = InMemoryEdges(graph, direction)
-        found = edges.aggregate(
-            values,
-            "sum",
-            message=lambda value, target_value, source, target: value * target_value + 10 * source + target,
-        )
+        found = edges.aggregate(values, "sum", message=meet)
         assert found.tolist() == [5 * 11 + 20, 5 * 7 + 1, 5 * 11 + 2]
 
 
