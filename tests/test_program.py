@@ -216,7 +216,7 @@ class Everything(tg.Program):
         return tg.absolute(new_height - height) + 0 * new_visits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     graph=graphs(),
     reduce=st.sampled_from(["min", "max", "sum", "mean", "count"]),

@@ -57,9 +57,10 @@ def _matches(algorithm: str, found: np.ndarray, expected: np.ndarray) -> bool:
     if algorithm == "WCC":
         pairs = set(zip(found.tolist(), expected.tolist(), strict=True))
         return len(pairs) == np.unique(found).size == np.unique(expected).size
-    same_infinite = np.isinf(found) == np.isinf(expected)
     finite = np.isfinite(expected)
-    return bool(same_infinite.all() and (np.abs(found - expected)[finite] <= EPSILON * np.abs(expected[finite])).all())
+    if not np.array_equal(np.isfinite(found), finite):
+        return False
+    return bool((np.abs(found[finite] - expected[finite]) <= EPSILON * np.abs(expected[finite])).all())
 
 
 def _read_reference(path: Path, algorithm: str) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
@@ -57,6 +57,7 @@ def test_pull_in_the_example(example: tg.Graph) -> None:
     assert aggregate(subgraph, messages, "count").tolist() == [1, 1, 1, 2, 1, 1, 3]
 
 
+@settings(deadline=None)
 @given(data=st.data(), op=st.sampled_from(REDUCTIONS), name=st.sampled_from(["numpy", "torch"]))
 def test_accumulator_over_several_blocks(data: st.DataObject, op: str, name: str) -> None:
     runtime, dtype = tg.runtime.get(name), DTYPES[op]
@@ -74,6 +75,7 @@ def test_accumulator_over_several_blocks(data: st.DataObject, op: str, name: str
     assert runtime.dtype(result) == np.dtype("int64" if op == "count" else dtype)
 
 
+@settings(deadline=None)
 @given(data=st.data(), op=st.sampled_from(REDUCTIONS), name=st.sampled_from(["numpy", "torch"]))
 def test_aggregate_against_loops(data: st.DataObject, op: str, name: str) -> None:
     edges = data.draw(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
@@ -54,6 +54,7 @@ def test_incoming_edges_of_the_example(example: tg.Graph) -> None:
     assert ends.tolist() == [3, 4]
 
 
+@settings(deadline=None)
 @given(case=graphs_and_vertices(), side=st.sampled_from(["out", "in"]))
 def test_against_loops(case: tuple[tg.Graph, list[int]], side: str) -> None:
     graph, vertices = case

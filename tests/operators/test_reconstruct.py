@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
@@ -73,6 +73,7 @@ def test_all_rows_share_the_memory_of_the_graph() -> None:
     assert np.shares_memory(tensorize(graph.adjacency("out"), range(3)).neighbors, graph.out_targets)
 
 
+@settings(deadline=None)
 @given(graph=graphs(), data=st.data())
 def test_any_list_of_vertices(graph: tg.Graph, data: st.DataObject) -> None:
     vertices = data.draw(st.lists(st.integers(0, graph.num_vertices - 1), max_size=15))
@@ -83,6 +84,7 @@ def test_any_list_of_vertices(graph: tg.Graph, data: st.DataObject) -> None:
     assert subgraph.num_arcs == len(arcs)
 
 
+@settings(deadline=None)
 @given(graph=graphs(), edges_per_block=st.integers(1, 8), data=st.data())
 def test_blocks_hold_every_edge_once_and_in_order(graph: tg.Graph, edges_per_block: int, data: st.DataObject) -> None:
     some = st.lists(st.integers(0, graph.num_vertices - 1), max_size=15)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
@@ -44,6 +44,7 @@ def test_a_field_keeps_its_type(runtime_name: str) -> None:
     assert changed.tolist() == [False, True]
 
 
+@settings(deadline=None)
 @given(pairs=st.lists(st.tuples(FLOATS, FLOATS)), name=st.sampled_from(["numpy", "torch"]))
 def test_nan_equals_nan(pairs: list[tuple[float, float]], name: str) -> None:
     _, old, new = tensors(

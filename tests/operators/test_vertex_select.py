@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
@@ -20,6 +20,7 @@ def test_nobody_and_everybody(example: tg.Graph) -> None:
     assert vertex_select(example.runtime, example.full(True, "bool")).tolist() == list(range(7))
 
 
+@settings(deadline=None)
 @given(mask=st.lists(st.booleans(), max_size=40), name=st.sampled_from(["numpy", "torch"]))
 def test_any_mask(mask: list[bool], name: str) -> None:
     runtime = tg.runtime.get(name)

@@ -86,7 +86,7 @@ def pagerank(
         A result with `ranks`, which sum to 1, `residual` and `converged`.
 
     >>> import tgraph as tg
-    >>> result = tg.pagerank(tg.from_edges([0, 1, 2, 3], [1, 0, 0, 0]), tol_l1=1e-10)
+    >>> result = tg.pagerank(tg.from_edges([0, 1, 2, 3], [1, 0, 0, 0]), max_iterations=200)
     >>> [round(rank, 4) for rank in result.ranks.tolist()], result.converged
     ([0.4797, 0.4453, 0.0375, 0.0375], True)
     """

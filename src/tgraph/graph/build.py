@@ -59,7 +59,7 @@ def from_edges(
     edge_weights = None if weights is None else as_weights(weights)
     _check_lengths(source_ids, target_ids, edge_weights)
     (source_numbers, target_numbers), label_array, count = _number(source_ids, target_ids, num_vertices, labels)
-    del source_ids, target_ids
+    del sources, targets, source_ids, target_ids  # each step lets go of what the one before needed
     source_numbers, target_numbers, edge_weights = _apply_self_loops(
         source_numbers, target_numbers, edge_weights, self_loops
     )

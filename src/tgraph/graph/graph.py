@@ -268,11 +268,9 @@ class Graph:
         """
         if labels is None:
             return self._with(self._out, reverse=self._in, labels=None)
-        old = self.labels_of(np.arange(self.num_vertices)).tolist()
-        if isinstance(labels, Mapping):
-            labels = [labels.get(label, label) for label in old]
-        elif callable(labels):
-            labels = [labels(label) for label in old]
+        if isinstance(labels, Mapping) or callable(labels):
+            old = self.labels_of(np.arange(self.num_vertices)).tolist()
+            labels = [labels.get(label, label) if isinstance(labels, Mapping) else labels(label) for label in old]
         array = as_column("labels", labels)
         if array.size != self.num_vertices:
             raise InvalidArgumentError(

@@ -14,7 +14,7 @@ import polars as pl
 
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
-from tgraph.kernels.cpu.vertex_ids import number_ids
+from tgraph.kernels.cpu.vertex_ids import IdTable, number_ids
 from tgraph.runtime import Array
 
 STRING_DTYPE = np.dtypes.StringDType()
@@ -26,7 +26,7 @@ class VertexLabels:
     def __init__(self, array: Array) -> None:
         self.array = array
         self._numbers: dict[Any, int] | None = None
-        self._order: Array | None = None
+        self._table: IdTable | None = None
 
     def number_of(self, label: Any) -> int:
         """Return the vertex with this label."""
@@ -48,14 +48,12 @@ class VertexLabels:
     def _numbers_of_integers(self, wanted: Array) -> Array:
         if wanted.dtype.kind != "i" and wanted.size:
             raise VertexNotFoundError(f"vertex {wanted[0]!r} is not in the graph, whose ids are integers")
-        if self._order is None:
-            self._order = np.argsort(self.array, kind="stable")
-        places = np.searchsorted(self.array, wanted, sorter=self._order)
-        numbers = self._order[np.minimum(places, self.array.size - 1)] if self.array.size else places
-        unknown = self.array[numbers] != wanted if self.array.size else np.ones(wanted.size, bool)
-        if unknown.any():
-            raise VertexNotFoundError(f"vertex {wanted[unknown][0]} is not in the graph")
-        return numbers.astype(index_dtype(self.array.size))
+        if self._table is None:
+            self._table = IdTable(np.ascontiguousarray(self.array))
+        numbers = self._table.numbers_of(np.ascontiguousarray(wanted))
+        if wanted.size and numbers.min() < 0:
+            raise VertexNotFoundError(f"vertex {wanted[numbers < 0][0]} is not in the graph")
+        return numbers
 
 
 def as_column(argument: str, data: Any) -> Array:
