@@ -10,6 +10,7 @@ from tgraph import runtime as runtimes
 from tgraph.dtypes import OFFSET_DTYPE, index_dtype
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph.adjacency import Adjacency
+from tgraph.graph.check import rows_ascend
 from tgraph.graph.graph import Graph
 from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices, to_array
 from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, transpose
@@ -102,7 +103,7 @@ def from_csr(
     target_array = np.ascontiguousarray(raw_targets.astype(_safe_index_dtype(raw_targets, count), copy=False))
     weight_array = None if weights is None else as_weights(weights)
     label_array = None if labels is None else _given_labels(labels, count)
-    is_sorted = _rows_ascend(offset_array, target_array)
+    is_sorted = rows_ascend(offset_array, target_array)
     rows = (np.ascontiguousarray(offset_array), target_array, weight_array)
     return _wrap(rows, directed, label_array, runtime, device, is_sorted=is_sorted, check=True)
 
@@ -219,13 +220,6 @@ def _apply_duplicates(rows: tuple[Array, Array, Array | None], policy: str) -> t
             f"{excess} stored edges repeat another one and duplicates='error'; use 'keep' or 'first'"
         )
     return merged
-
-
-def _rows_ascend(offsets: Array, targets: Array) -> bool:
-    if targets.size < 2:
-        return True
-    falls = np.flatnonzero(targets[1:] < targets[:-1]) + 1
-    return bool(np.isin(falls, offsets).all())
 
 
 def _safe_index_dtype(targets: Array, num_vertices: int) -> np.dtype[Any]:

@@ -22,7 +22,7 @@ def find_problems(graph: Graph) -> list[str]:
     if problems:
         return problems  # the rest would read outside the tensors
     rows = graph.adjacency("out").to_numpy()
-    if graph.is_sorted and not _rows_ascend(rows[0], rows[1]):
+    if graph.is_sorted and not rows_ascend(rows[0], rows[1]):
         problems.append("is_sorted is set but some neighbours descend")
     if not graph.directed and not _is_symmetric(rows):
         problems.append("the graph is undirected but some edge is stored in one direction only")
@@ -102,6 +102,9 @@ def _canonical(rows: tuple[Array, Array, Array | None]) -> list[Array]:
     return [neighbors[order]] if weights is None else [neighbors[order], weights[order]]
 
 
-def _rows_ascend(offsets: Array, neighbors: Array) -> bool:
-    falls = np.flatnonzero(neighbors[1:] < neighbors[:-1]) + 1
-    return bool(np.isin(falls, offsets).all())
+def rows_ascend(offsets: Array, neighbors: Array) -> bool:
+    """Say whether the neighbours of every vertex ascend. Needs checked offsets. O(V + E)."""
+    falls = neighbors[1:] < neighbors[:-1]
+    starts = offsets[(offsets > 0) & (offsets < neighbors.size)]
+    falls[starts - 1] = False  # from the last neighbour of one row to the first of the next
+    return not falls.any()

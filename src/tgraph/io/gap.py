@@ -15,7 +15,7 @@ from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph, from_csr
 from tgraph.io.files import read_bytes, split_ending, write_bytes
-from tgraph.io.rows import FilePath, check_has_no_labels, check_neighbors, check_offsets, rows_ascend
+from tgraph.io.rows import FilePath, check_has_no_labels, check_neighbors, check_offsets
 from tgraph.kernels.cpu.csr import Rows, count_self_loops, transpose
 from tgraph.runtime import Array
 

@@ -40,14 +40,6 @@ def check_neighbors(path: FilePath, name: str, neighbors: Array, num_vertices: i
     raise FileFormatError(path, name, f"holds {neighbors[position]} at position {position}, but {reach}")
 
 
-def rows_ascend(offsets: Array, neighbors: Array) -> bool:
-    """Say whether the neighbours of every vertex ascend. Needs checked offsets. O(V + E)."""
-    falls = neighbors[1:] < neighbors[:-1]
-    starts = offsets[(offsets > 0) & (offsets < neighbors.size)]
-    falls[starts - 1] = False  # from the last neighbour of one row to the first of the next
-    return not falls.any()
-
-
 def check_has_no_labels(graph: Graph, path: FilePath) -> None:
     """Raise if the graph has vertex labels, for formats that hold vertex numbers only."""
     if graph.vertex_labels is not None:
