@@ -14,6 +14,7 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph, from_csr
+from tgraph.graph.check import rows_ascend
 from tgraph.io.files import read_bytes, split_ending, write_bytes
 from tgraph.io.rows import FilePath, check_has_no_labels, check_neighbors, check_offsets
 from tgraph.kernels.cpu.csr import Rows, count_self_loops, transpose
