@@ -131,13 +131,15 @@ def test_edge_data(direction: str, directed: bool, along: str, expected: list[fl
 def test_edge_data_of_rows_in_any_order(direction: str, directed: bool, runtime_name: str) -> None:
     graph = shuffle_rows(square(directed, "numpy"), 0)
     assert not graph.is_sorted
+    program = Labelled()
+    program.message = lambda value, number: value * 10**number  # the digits say which sender met which edge
     for turned in (graph, graph.reverse()):
         moved = turned.to(runtime_name)
         expected = [0.0] * 4
         sources = np.repeat(np.arange(4), turned.out_degrees())
         for number, (source, target) in enumerate(zip(sources, turned.out_targets.tolist(), strict=True)):
-            expected[target] += [2.0, 3.0, 5.0, 7.0][source] + 1000 * number
-        assert tg.run(Labelled(), moved, direction=direction).values.tolist() == expected
+            expected[target] += [2.0, 3.0, 5.0, 7.0][source] * 10**number
+        assert tg.run(program, moved, direction=direction).values.tolist() == expected
 
 
 @WAYS

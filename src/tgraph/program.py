@@ -88,7 +88,10 @@ class Program:
     """How messages meet: min, max, sum, mean, any or count."""
 
     monotonic: bool = False
-    """Values only move in the direction of `reduce`, so that a message sent twice does no harm."""
+    """Values only move in the direction of `reduce`, so that a message sent twice, or early, does no harm.
+
+    Pull then takes messages from all neighbours, active or not: `init` must not hold back values that would count.
+    """
 
     active: str = "changed"
     """Who sends in the next iteration: the vertices that changed, or all."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tgraph.config import PROGRESS, check_num_threads, config
@@ -86,13 +87,13 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
 def _options(limit: int | None, how: How) -> Options:
     direction = how.get("direction", "auto")
     check_choice("direction", direction, DIRECTIONS)
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 0):
         raise InvalidArgumentError(f"max_iterations={limit!r} must be a whole number, 0 or more, or None for no limit")
     progress = how.get("progress", config.progress)
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
-    return Options(direction, limit, progress)
+    return Options(direction, None if limit is None else int(limit), progress)
 
 
 class _threads:  # noqa: N801 - reads as a statement

@@ -14,7 +14,7 @@ from small_graphs import DIRECTIONS, SmallGraph, expected_levels, small_graphs, 
 from tgraph.verify import check_bfs
 
 
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(deadline=None, max_examples=500, derandomize=True)
 @given(small_graphs(), ways_to_run(), st.data())
 def test_levels_are_those_of_networkx(case: SmallGraph, how: dict[str, Any], data: st.DataObject) -> None:
     graph, source = case.build(), data.draw(st.integers(0, case.num_vertices - 1))

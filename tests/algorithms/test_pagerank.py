@@ -21,7 +21,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-12}  # the second for ranks that fade to 0
 DANGLING = SmallGraph(6, ((0, 1), (0, 2), (1, 2), (3, 0), (3, 4), (0, 1), (2, 2)), (1, 2, 3, 4, 5, 6, 0), directed=True)
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(deadline=None, max_examples=400, derandomize=True)
 @given(small_graphs(weights=("none", "small", "float")), ways_to_run(), st.sampled_from([0.0, 0.5, 0.85]), st.data())
 def test_ranks_solve_the_equations(case: SmallGraph, how: dict[str, Any], damping: float, data: st.DataObject) -> None:
     weighted = case.weights is not None and data.draw(st.booleans())
@@ -37,7 +37,7 @@ def test_ranks_solve_the_equations(case: SmallGraph, how: dict[str, Any], dampin
     np.testing.assert_allclose(result.to_numpy(), expected_ranks(case, damping, jumps, weighted), **CLOSE)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=100, derandomize=True)
 @given(small_graphs(weights=("none", "small")), ways_to_run(), st.data())
 def test_ranks_are_those_of_networkx(case: SmallGraph, how: dict[str, Any], data: st.DataObject) -> None:
     weighted = case.weights is not None

@@ -20,7 +20,7 @@ INF = float("inf")
 NOWHERE = 2**63 - 1
 
 
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(deadline=None, max_examples=500, derandomize=True)
 @given(small_graphs(weights=("none", "small", "large", "float")), ways_to_run(), st.data())
 def test_distances_are_those_of_networkx(case: SmallGraph, how: dict[str, Any], data: st.DataObject) -> None:
     graph, source = case.build(), data.draw(st.integers(0, case.num_vertices - 1))

@@ -15,7 +15,7 @@ from small_graphs import DIRECTIONS, SmallGraph, expected_labels, small_graphs, 
 from tgraph.verify import check_wcc
 
 
-@settings(deadline=None, max_examples=400, derandomize=True)
+@settings(deadline=None, max_examples=500, derandomize=True)
 @given(small_graphs(), ways_to_run())
 def test_labels_are_the_smallest_vertices_of_networkx_components(case: SmallGraph, how: dict[str, Any]) -> None:
     graph = case.build()

@@ -109,6 +109,9 @@ def test_top_breaks_ties_by_vertex_order(runtime_name: str) -> None:
     assert result.top(1, field="levels") == [("a", 3)]
     assert result.top(0) == []
     assert len(result.top()) == 4
+    many = result_of(None, runtime_name, levels=[0, 1] * 500)
+    assert [vertex for vertex, _ in many.top(500)] == list(range(1, 1000, 2))
+    assert [vertex for vertex, _ in many.top(500, smallest=True)] == list(range(0, 1000, 2))
 
 
 def test_top_of_extreme_values() -> None:

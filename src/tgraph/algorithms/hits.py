@@ -40,8 +40,9 @@ class HITS(Program):
         """Take the authorities from the hubs, then the hubs from the authorities."""
         runtime, old = edges.graph.runtime, state.fields["hubs"]
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
+        authorities = authorities / maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
-        state.fields["authorities"] = authorities / maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
+        state.fields["authorities"] = authorities
         state.fields["hubs"] = hubs / maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
         return runtime.reduce(absolute(state.fields["hubs"] - old), "sum")
 
