@@ -149,9 +149,10 @@ def test_more_rows_than_edges_use_one_thread(monkeypatch: pytest.MonkeyPatch) ->
     """The counters of the threads must not outgrow the edges."""
     monkeypatch.setattr(config, "num_threads", 64)
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
-    assert csr._threads(10, 1000) == 1
-    assert csr._threads(1000, 10) == 64
-    assert csr._threads(30, 10) == 3
+    for num_edges, num_rows, threads in ((10, 1000, 1), (1000, 10, 64), (30, 10, 3)):
+        starts, offsets = csr._find_places(np.zeros(num_edges, np.uint32), num_rows)
+        assert starts.shape == (threads, num_rows)
+        assert offsets[1:].tolist() == [num_edges] * num_rows
 
 
 @pytest.mark.parametrize("policy", ["min", "max"])

@@ -21,16 +21,11 @@ def rows_from_edges(keys: Array, neighbors: Array, weights: Array | None, num_ro
 
     Needs 0 <= keys < num_rows. Deterministic.
     """
-    size = _threads(keys.size, num_rows)
     keys = as_unsigned(keys)
-    starts = np.zeros((size, num_rows), np.int64)
-    run_team(_count_keys, size, keys, starts)
-    offsets = np.empty(num_rows + 1, np.int64)
-    _counts_to_starts(starts, offsets)
-    new_neighbors = np.empty(keys.size, neighbors.dtype)
-    new_weights = None if weights is None else np.empty(keys.size, weights.dtype)
+    starts, offsets = _find_places(keys, num_rows)
+    new_neighbors, new_weights = _room(keys.size, neighbors, weights)
     neighbors, weights = np.ascontiguousarray(neighbors), _contiguous(weights)
-    run_team(_place_edges, size, keys, neighbors, weights, starts, new_neighbors, new_weights)
+    run_team(_place_edges, len(starts), keys, neighbors, weights, starts, new_neighbors, new_weights)
     return offsets, new_neighbors, new_weights
 
 
@@ -39,16 +34,11 @@ def transpose(offsets: Array, neighbors: Array, weights: Array | None, num_rows:
 
     Needs 0 <= neighbors < num_rows. Deterministic.
     """
-    size = _threads(neighbors.size, num_rows)
     keys = as_unsigned(neighbors)
-    starts = np.zeros((size, num_rows), np.int64)
-    run_team(_count_keys, size, keys, starts)
-    new_offsets = np.empty(num_rows + 1, np.int64)
-    _counts_to_starts(starts, new_offsets)
-    new_neighbors = np.empty(neighbors.size, neighbors.dtype)
-    new_weights = None if weights is None else np.empty(neighbors.size, weights.dtype)
+    starts, new_offsets = _find_places(keys, num_rows)
+    new_neighbors, new_weights = _room(keys.size, neighbors, weights)
     offsets, weights = as_unsigned(offsets), _contiguous(weights)
-    run_team(_place_rows, size, offsets, keys, weights, starts, new_neighbors, new_weights)
+    run_team(_place_rows, len(starts), offsets, keys, weights, starts, new_neighbors, new_weights)
     return new_offsets, new_neighbors, new_weights
 
 
@@ -64,8 +54,7 @@ def merge_duplicates(offsets: Array, neighbors: Array, weights: Array | None, po
     new_offsets = np.zeros(num_rows + 1, np.int64)
     run_team(_count_distinct, size, offsets, neighbors, new_offsets)
     np.cumsum(new_offsets, out=new_offsets)
-    new_neighbors = np.empty(new_offsets[-1], neighbors.dtype)
-    new_weights = None if weights is None else np.empty(new_offsets[-1], weights.dtype)
+    new_neighbors, new_weights = _room(new_offsets[-1], neighbors, weights)
     code = ("first", "last", "min", "max", "sum").index(policy)
     run_team(_join_duplicates, size, offsets, neighbors, weights, code, new_offsets, new_neighbors, new_weights)
     return new_offsets, new_neighbors, new_weights
@@ -82,15 +71,27 @@ def select_rows(offsets: Array, neighbors: Array, weights: Array | None, rows: A
     new_offsets = np.zeros(rows.size + 1, np.int64)
     run_team(_count_selected, size, offsets, neighbors, rows, new_ids, new_offsets)
     np.cumsum(new_offsets, out=new_offsets)
-    new_neighbors = np.empty(new_offsets[-1], new_ids.dtype)
-    new_weights = None if weights is None else np.empty(new_offsets[-1], weights.dtype)
+    new_neighbors, new_weights = _room(new_offsets[-1], new_ids, weights)
     run_team(_copy_selected, size, offsets, neighbors, weights, rows, new_ids, new_offsets, new_neighbors, new_weights)
     return new_offsets, new_neighbors, new_weights
 
 
-def _threads(num_edges: int, num_rows: int) -> int:
-    """Bound the counters to the size of the edges: 8 bytes per row and thread, 8 bytes per edge."""
-    return max(1, min(team_size(num_edges), num_edges // max(num_rows, 1)))
+def _find_places(keys: Array, num_rows: int) -> tuple[Array, Array]:
+    """Return the first place of every (thread, row) `[T, R]`, and the offsets `[R+1]` of the rows.
+
+    There are fewer threads where rows are many: the counters take no more than 8 bytes per edge, or one thread's.
+    """
+    size = max(1, min(team_size(keys.size), keys.size // max(num_rows, 1)))
+    starts = np.zeros((size, num_rows), np.int64)
+    run_team(_count_keys, size, keys, starts)
+    offsets = np.empty(num_rows + 1, np.int64)
+    _counts_to_starts(starts, offsets)
+    return starts, offsets
+
+
+def _room(size: int, neighbors: Array, weights: Array | None) -> tuple[Array, Array | None]:
+    """Return empty arrays for `size` edges of these types."""
+    return np.empty(size, neighbors.dtype), None if weights is None else np.empty(size, weights.dtype)
 
 
 def _contiguous(weights: Array | None) -> Array | None:
