@@ -74,7 +74,13 @@ def small_graphs(draw: Any, weights: tuple[str, ...] = ("none",), max_vertices: 
 
 def ways_to_run() -> Any:
     """Draw the keywords of a run: runtime and direction."""
-    return st.fixed_dictionaries({"runtime": st.sampled_from(RUNTIMES), "direction": st.sampled_from(DIRECTIONS)})
+    return st.fixed_dictionaries(
+        {
+            "runtime": st.sampled_from(RUNTIMES),
+            "direction": st.sampled_from(DIRECTIONS),
+            "kernel": st.sampled_from(("auto", "plain")),
+        }
+    )
 
 
 def expected_levels(case: SmallGraph, source: int) -> list[int]:

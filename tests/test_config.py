@@ -25,7 +25,9 @@ def test_environment() -> None:
         {"TGRAPH_RUNTIME": "numpy", "TGRAPH_DEVICE": "cuda:1", "TGRAPH_NUM_THREADS": "3", "TGRAPH_PROGRESS": "off"}
     )
     assert (config.runtime, config.device, config.num_threads, config.progress) == ("numpy", "cuda:1", 3, "off")
-    assert repr(config) == "Config(runtime='numpy', device='cuda:1', num_threads=3, progress='off')"
+    assert Config({"TGRAPH_CACHE_DIR": "kept"}).cache_dir == "kept"
+    config.cache_dir = "here"
+    assert repr(config) == "Config(runtime='numpy', device='cuda:1', num_threads=3, cache_dir='here', progress='off')"
 
 
 def test_without_torch_the_default_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

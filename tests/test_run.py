@@ -34,13 +34,14 @@ GRAPH = tg.from_edges([0, 1, 2], [1, 2, 0], runtime="numpy")
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"speed": "high"}, "'speed' is not known; a run takes max_iterations, engine, direction, runtime"),
+        ({"speed": "high"}, "'speed' is not known; a run takes max_iterations, engine, direction, kernel, runtime"),
         ({"engine": "steam"}, "engine='steam' is not known; use one of 'in_memory'"),
         ({"direction": "sideways"}, "direction='sideways' is not known; use one of 'auto', 'push', 'pull'"),
         ({"max_iterations": -1}, "max_iterations=-1 must be a whole number, 0 or more, or None"),
         ({"max_iterations": 2.5}, "max_iterations=2.5 must be a whole number"),
         ({"max_iterations": True}, "max_iterations=True must be a whole number"),
         ({"max_iterations": "7"}, "max_iterations='7' must be a whole number"),
+        ({"kernel": "popcorn"}, "kernel='popcorn' is not known; use one of 'auto', 'fused', 'plain'"),
         ({"progress": "loud"}, "progress='loud' is not known; use one of 'auto', 'on', 'off'"),
         ({"threads": 0}, "threads=0 must be a whole number from 1 to 1024"),
         ({"runtime": "abacus"}, "runtime='abacus' is not known"),

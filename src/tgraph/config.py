@@ -5,6 +5,7 @@
 | `runtime` | `TGRAPH_RUNTIME` | runtime of new graphs: `torch` where it is installed, else `numpy` |
 | `device` | `TGRAPH_DEVICE` | device of new graphs, `cpu` unless given |
 | `num_threads` | `TGRAPH_NUM_THREADS` | threads of the CPU kernels, all cores unless given |
+| `cache_dir` | `TGRAPH_CACHE_DIR` | where compiled programs are kept; a folder in the user's cache unless given |
 | `progress` | `TGRAPH_PROGRESS` | `auto` (on a terminal, after a second), `on` or `off` |
 """
 
@@ -41,6 +42,7 @@ class Config:
             self.runtime = environment["TGRAPH_RUNTIME"]
         self.device = environment.get("TGRAPH_DEVICE", "cpu")
         self.num_threads = environment.get("TGRAPH_NUM_THREADS", _available_cores())
+        self.cache_dir = environment.get("TGRAPH_CACHE_DIR", os.path.join(_user_cache(environment), "tgraph"))
         self.progress = environment.get("TGRAPH_PROGRESS", "auto")
         self._origin = "config.{}".format
 
@@ -80,7 +82,7 @@ class Config:
         return name.upper() if name.startswith("TGRAPH") else name
 
     def __repr__(self) -> str:
-        shown = ("runtime", "device", "num_threads", "progress")
+        shown = ("runtime", "device", "num_threads", "cache_dir", "progress")
         return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in shown) + ")"
 
 
@@ -93,6 +95,10 @@ def check_num_threads(argument: str, value: Any) -> int:
     if isinstance(value, bool) or not 1 <= count <= 1024:
         raise InvalidArgumentError(f"{argument}={value!r} must be a whole number from 1 to 1024")
     return count
+
+
+def _user_cache(environment: Mapping[str, str]) -> str:
+    return environment.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
 def _available_cores() -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("in_memory",)
 DIRECTIONS = ("auto", "push", "pull")
+KERNELS = ("auto", "fused", "plain")
 
 
 class How(TypedDict, total=False):
@@ -28,6 +29,7 @@ class How(TypedDict, total=False):
 
     engine: str
     direction: str
+    kernel: str
     runtime: str | None
     device: str | None
     threads: int | None
@@ -41,6 +43,7 @@ class Options:
     direction: str = "auto"
     max_iterations: int | None = None
     progress: str = "auto"
+    kernel: str = "auto"
 
 
 def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
@@ -55,6 +58,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
             - engine: `in_memory`.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
+            - kernel: `fused` (the program's functions compiled into the loop), `plain` (tensor primitives) or `auto`
+              (fused where it can be).
             - runtime, device: Move the graph there first.
             - threads: Threads of the CPU kernels during this run.
             - progress: True, False, or `auto`: on a terminal, after a second.
@@ -87,13 +92,15 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
 def _options(limit: int | None, how: How) -> Options:
     direction = how.get("direction", "auto")
     check_choice("direction", direction, DIRECTIONS)
+    kernel = how.get("kernel", "auto")
+    check_choice("kernel", kernel, KERNELS)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 0):
         raise InvalidArgumentError(f"max_iterations={limit!r} must be a whole number, 0 or more, or None for no limit")
     progress = how.get("progress", config.progress)
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
-    return Options(direction, None if limit is None else int(limit), progress)
+    return Options(direction, None if limit is None else int(limit), progress, kernel)
 
 
 class _threads:  # noqa: N801 - reads as a statement

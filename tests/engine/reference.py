@@ -128,10 +128,11 @@ def check_run(program: Any, graph: tg.Graph, max_iterations: int = 6, **how: Any
 
 
 def check_all_ways(program: Any, graph: tg.Graph, max_iterations: int = 6) -> None:
-    """Compare every direction on every runtime with the interpreter."""
+    """Compare every direction on every runtime, by primitives and compiled, with the interpreter."""
     for runtime in RUNTIMES:
         for direction in DIRECTIONS:
-            check_run(program, graph.to(runtime), max_iterations, direction=direction)
+            check_run(program, graph.to(runtime), max_iterations, direction=direction, kernel="plain")
+        check_run(program, graph.to(runtime), max_iterations, kernel="auto")
 
 
 @st.composite

@@ -44,7 +44,7 @@ def test_to_dicts(trace: Trace) -> None:
 
 def test_to_json(trace: Trace) -> None:
     read = json.loads(trace.to_json())
-    assert read == {"engine": "in_memory", "seconds": {"init": 0.5}, "iterations": trace.to_dicts()}
+    assert read == {"engine": "in_memory", "kernel": "plain", "seconds": {"init": 0.5}, "iterations": trace.to_dicts()}
 
 
 def test_to_pandas(trace: Trace) -> None:
@@ -54,8 +54,8 @@ def test_to_pandas(trace: Trace) -> None:
 
 
 def test_repr(trace: Trace) -> None:
-    assert repr(trace) == "Trace(in_memory: 3 iterations (2 push, 1 pull), 3,007 active edges, 1.000 s)"
-    assert repr(Trace("in_memory")) == "Trace(in_memory: 0 iterations (none), 0 active edges, 0.000 s)"
+    assert repr(trace) == "Trace(in_memory, plain: 3 iterations (2 push, 1 pull), 3,007 active edges, 1.000 s)"
+    assert repr(Trace("in_memory")) == "Trace(in_memory, plain: 0 iterations (none), 0 active edges, 0.000 s)"
 
 
 def test_the_trace_of_a_search_on_a_path(runtime_name: str) -> None:

@@ -12,6 +12,7 @@ import time
 from tgraph.dtypes import identity
 from tgraph.engine.edges import InMemoryEdges, send
 from tgraph.engine.fields import edge_fields, initial_fields, new_fields
+from tgraph.engine.fused import find_fused
 from tgraph.engine.progress import Progress
 from tgraph.engine.schedule import choose_direction
 from tgraph.errors import InterruptedRunError, InvalidProgramError
@@ -33,7 +34,11 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
         engine.trace.seconds["init"] = time.perf_counter() - started
         try:
-            while not (converged := engine.is_done()) and engine.may_continue():
+            fused = find_fused(engine.plan, engine.edges, engine.state, options)
+            if fused is not None:
+                engine.trace.kernel = "fused"
+                converged = fused.run(options.max_iterations, engine.trace, progress)
+            while fused is None and not (converged := engine.is_done()) and engine.may_continue():
                 progress.show(engine.iterate())
         except KeyboardInterrupt as interrupt:
             partial = engine.result(converged=False)

@@ -32,9 +32,9 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def show(self, iteration: Iteration) -> None:
-        """Note that an iteration has ended."""
-        self._count += 1
+    def show(self, iteration: Iteration, count: int | None = None) -> None:
+        """Note that an iteration has ended; `count` is how many have, one more than before unless given."""
+        self._count = self._count + 1 if count is None else count
         if not self._wanted or time.perf_counter() < self._quiet_until:
             return
         of = f" of at most {self._max}" if self._max else ""

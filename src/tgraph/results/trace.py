@@ -31,6 +31,7 @@ class Trace:
     """
 
     engine: str
+    kernel: str = "plain"  # or fused: the program's functions were compiled into the loop
     iterations: list[Iteration] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # part of the run -> seconds
 
@@ -63,7 +64,8 @@ class Trace:
 
     def to_json(self) -> str:
         """Return the whole trace as JSON."""
-        return json.dumps({"engine": self.engine, "seconds": self.seconds, "iterations": self.to_dicts()}, indent=1)
+        parts = {"engine": self.engine, "kernel": self.kernel, "seconds": self.seconds, "iterations": self.to_dicts()}
+        return json.dumps(parts, indent=1)
 
     def to_pandas(self) -> Any:
         """Return one row per iteration as a pandas DataFrame."""
@@ -75,6 +77,6 @@ class Trace:
         counted = Counter(iteration.direction for iteration in self)
         directions = ", ".join(f"{count} {direction}" for direction, count in counted.items())
         return (
-            f"Trace({self.engine}: {len(self)} iterations ({directions or 'none'}), "
+            f"Trace({self.engine}, {self.kernel}: {len(self)} iterations ({directions or 'none'}), "
             f"{self.total_edges:,} active edges, {self.total_seconds:.3f} s)"
         )

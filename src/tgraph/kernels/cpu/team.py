@@ -21,6 +21,7 @@ from tgraph.runtime.protocol import Array
 
 JIT = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
 
+SECONDS_BETWEEN_LOOKS = 0.05
 MIN_WORK_PER_THREAD = 50_000  # below this many edges a second thread costs more than it brings
 
 
@@ -38,7 +39,21 @@ def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
     """
     if size == 1:
         worker(0, 1, *args)
-        return
+    else:
+        watch_team(worker, size, args)
+
+
+def watch_team(
+    worker: Callable[..., None],
+    size: int,
+    args: tuple[Any, ...],
+    stop: Callable[[], None] | None = None,
+    look: Callable[[], None] | None = None,
+) -> None:
+    """Run a team and stay beside it: `look()` is called now and then, `stop()` at once when Ctrl-C is pressed.
+
+    `stop` asks the workers to end early, in a way that they understand; the interrupt is raised when they have ended.
+    """
     failures: list[BaseException] = []
 
     def run(rank: int) -> None:
@@ -48,27 +63,37 @@ def run_team(worker: Callable[..., None], size: int, *args: Any) -> None:
             failures.append(failure)
 
     threads = [threading.Thread(target=run, args=(rank,), daemon=True) for rank in range(size)]
-    with interrupts_postponed():
+    with interrupts_postponed(stop):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(SECONDS_BETWEEN_LOOKS)
+                if look is not None:
+                    look()
         if failures:
             raise failures[0]
 
 
 @contextmanager
-def interrupts_postponed() -> Iterator[None]:
+def interrupts_postponed(stop: Callable[[], None] | None = None) -> Iterator[None]:
     """Remember a Ctrl-C that arrives inside and act on it at the end, after the last thread has been waited for.
 
-    Catching KeyboardInterrupt would not do: it can come between any two steps, also while threads are being started.
+    `stop` is called at once. Catching KeyboardInterrupt would not do: it can come between any two steps, also while
+    threads are being started.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
     pressed: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        pressed.append((number, frame))
+        if stop is not None:
+            stop()
+
+    signal.signal(signal.SIGINT, remember)
     try:
         yield
     finally:

@@ -1,0 +1,73 @@
+"""What the element-wise functions of a program become inside a kernel: the same meaning for one element."""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit, types
+from numba.extending import overload
+
+from tgraph.kernels.cpu.team import JIT
+
+
+@njit(**JIT)
+def where(condition, yes, no):
+    """One of the two."""
+    return yes if condition else no
+
+
+@njit(**JIT)
+def minimum(left, right):
+    """The smaller; NaN if either is."""
+    return left if left < right or left != left else right
+
+
+@njit(**JIT)
+def maximum(left, right):
+    """The larger; NaN if either is."""
+    return left if left > right or left != left else right
+
+
+@njit(**JIT)
+def absolute(value):
+    """The magnitude."""
+    return abs(value)
+
+
+@njit(**JIT)
+def sqrt(value):
+    """The square root; NaN below 0."""
+    return math.sqrt(value)
+
+
+@njit(**JIT)
+def exp(value):
+    """The power of e."""
+    return math.exp(value)
+
+
+@njit(**JIT)
+def log(value):
+    """The natural logarithm; -inf at 0, NaN below."""
+    return math.log(value) if value > 0 else (-math.inf if value == 0 else math.nan)
+
+
+@njit(**JIT)
+def change(old, new):
+    """The magnitude of a change; 0 where, and only where, nothing changed: also from inf to inf and NaN to NaN."""
+    if old == new or (old != old and new != new):
+        return 0.0
+    difference = abs(new * 1.0 - old * 1.0)
+    return 1.0 if difference == 0.0 else difference  # integers beyond 2^53 that float64 cannot tell apart
+
+
+def invert(value):
+    """The opposite of a truth value, or of the bits of an integer. Replaced by the overload when compiled."""
+    return not value if isinstance(value, bool) else ~value
+
+
+@overload(invert)
+def _compiled_invert(value):
+    if isinstance(value, types.Boolean):
+        return lambda value: not value
+    return lambda value: ~value
