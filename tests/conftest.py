@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("repeatable", derandomize=True)  # CI tries the same examples each time, developers new ones
+if os.environ.get("CI"):
+    settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

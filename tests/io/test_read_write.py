@@ -138,7 +138,7 @@ def test_wel_keeps_vertex_numbers_and_weights(tmp_path: Path, graph: Graph) -> N
         assert_same_edges(through(graph, tmp_path / "g.wel", directed=graph.directed), graph)
 
 
-def read_or_refuse(path: Path, content: bytes) -> None:
+def check_read_or_refused(path: Path, content: bytes) -> None:
     """Whatever the bytes are, reading gives a sound graph of bounded size or a FileFormatError that names the file."""
     path.write_bytes(content)
     try:
@@ -162,7 +162,7 @@ WORDS += [b"%%MatrixMarket matrix coordinate real general", b"\n", b"\n", b"\n",
     st.binary(max_size=200), st.sampled_from(["txt", "csv", "el", "mtx", "metis", "gr", "parquet", "arrow", "txt.gz"])
 )
 def test_garbage(tmp_path: Path, content: bytes, ending: str) -> None:
-    read_or_refuse(tmp_path / f"garbage.{ending}", content)
+    check_read_or_refused(tmp_path / f"garbage.{ending}", content)
 
 
 @HOSTILE
@@ -170,7 +170,7 @@ def test_garbage(tmp_path: Path, content: bytes, ending: str) -> None:
     st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from(["txt", "csv", "el", "wel", "mtx", "metis", "gr"])
 )
 def test_broken_words(tmp_path: Path, words: list[bytes], ending: str) -> None:
-    read_or_refuse(tmp_path / f"words.{ending}", b" ".join(words))
+    check_read_or_refused(tmp_path / f"words.{ending}", b" ".join(words))
 
 
 @HOSTILE
@@ -185,7 +185,7 @@ def test_changed_bytes(tmp_path: Path, graph: Graph, ending: str, place: int, ot
     write(graph.simplify(), path)
     content = path.read_bytes()
     place %= max(len(content), 1)
-    read_or_refuse(path, content[:place] + other + content[place + 2 :])
+    check_read_or_refused(path, content[:place] + other + content[place + 2 :])
 
 
 def test_every_known_ending_names_a_format() -> None:
