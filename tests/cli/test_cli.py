@@ -13,6 +13,7 @@ import pytest
 
 import tgraph as tg
 from tgraph.cli import main
+from tgraph.errors import InterruptedRunError
 
 EDGES = "# a comment\nann\tbob\t5\nann\tcy\t2\nbob\tdan\t3\ncy\tdan\t9\n"
 
@@ -165,3 +166,26 @@ def test_the_installed_command_and_version(tmp_path):
     command = Path(sys.executable).with_name("tgraph")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"tgraph {tg.__version__}"
+
+
+def test_an_interrupted_run_says_so_and_writes_nothing(call, city, tmp_path, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise InterruptedRunError("PageRank was interrupted after 3 iterations", None)
+
+    monkeypatch.setattr(tg, "pagerank", interrupted)
+    code, out, err = call("pagerank", city, "--out", tmp_path / "ranks.csv")
+    assert code == 130
+    assert err == "tgraph: PageRank was interrupted after 3 iterations; nothing was written\n"
+    assert "Traceback" not in out
+    assert not (tmp_path / "ranks.csv").exists()
+
+
+def test_an_interrupt_outside_a_run_is_quiet_too(call, city, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tg, "pagerank", interrupted)
+    code, out, err = call("pagerank", city)
+    assert code == 130
+    assert err == "tgraph: interrupted; nothing was written\n"
+    assert "Traceback" not in out

@@ -6,13 +6,14 @@ import sys
 
 
 def main() -> None:
-    """Run the command line; an error is one sentence on stderr and exit code 2."""
+    """Run the command line; an error is one sentence on stderr and exit code 2, Ctrl-C one and exit code 130."""
     from tgraph.cli.app import app
-    from tgraph.errors import InterruptedRunError, TGraphError
+    from tgraph.cli.interrupt import Interrupted
+    from tgraph.errors import TGraphError
 
     try:
         app()
-    except InterruptedRunError as interrupt:
+    except Interrupted as interrupt:
         print(f"tgraph: {interrupt}; nothing was written", file=sys.stderr)
         sys.exit(130)
     except (TGraphError, OSError) as error:

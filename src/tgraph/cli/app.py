@@ -12,6 +12,7 @@ from rich.console import Console
 import tgraph as tg
 from tgraph.cli import options as opt
 from tgraph.cli.algorithm import algorithm
+from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="tgraph",
+    cls=InterruptibleGroup,
     help="Graph processing on tensors. Try: tgraph generate graph.safetensors && tgraph pagerank graph.safetensors",
     no_args_is_help=True,
     add_completion=False,

@@ -11,7 +11,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import arrive, give_way, load, relax
 from tgraph.kernels.cpu.team import JIT
 
-SPINS = 4000  # about 50 microseconds before giving way
+SPINS = 4000  # before giving way
 
 
 @njit(**JIT)
