@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "tgraph.algorithms": ("bfs", "hits", "pagerank", "sssp", "wcc"),
+    **{f"tgraph.algorithms.{name}": (name,) for name in ("bfs", "hits", "pagerank", "sssp", "wcc")},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
     "tgraph.graph": ("Graph", "from_csr", "from_edges", "generate"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),

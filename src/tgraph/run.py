@@ -58,8 +58,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
             - engine: `in_memory`.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
-            - kernel: `fused` (the program's functions compiled into the loop), `plain` (tensor primitives) or `auto`
-              (fused where it can be).
+            - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
+              `auto` (fused where it can be).
             - runtime, device: Move the graph there first.
             - threads: Threads of the CPU kernels during this run.
             - progress: True, False, or `auto`: on a terminal, after a second.
@@ -75,21 +75,27 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     >>> tg.run(Reached(), tg.from_edges([0, 1, 3], [1, 2, 2])).values.tolist()
     [True, True, True, False]
     """
+    options = check_how(max_iterations, how)
+    module: Any = importlib.import_module(f"tgraph.engine.{how.get('engine', 'in_memory')}")
+    with use_threads(how.get("threads")):
+        result: Result = module.run(program, placed(graph, how), options)
+    return result
+
+
+def placed(graph: Graph, how: How) -> Graph:
+    """Return the graph on the runtime and device that were asked for."""
+    if how.get("runtime") or how.get("device"):
+        return graph.to(how.get("runtime") or graph.runtime.name, how.get("device"))
+    return graph
+
+
+def check_how(limit: int | None, how: How) -> Options:
+    """Return the checked options of a run, or raise `InvalidArgumentError`."""
     unknown = set(how) - set(How.__annotations__)
     if unknown:
         known = ", ".join(("max_iterations", *How.__annotations__))
         raise InvalidArgumentError(f"the keyword {min(unknown)!r} is not known; a run takes {known}")
-    engine = how.get("engine", "in_memory")
-    check_choice("engine", engine, ENGINES)
-    if how.get("runtime") or how.get("device"):
-        graph = graph.to(how.get("runtime") or graph.runtime.name, how.get("device"))
-    module: Any = importlib.import_module(f"tgraph.engine.{engine}")
-    with _threads(how.get("threads")):
-        result: Result = module.run(program, graph, _options(max_iterations, how))
-    return result
-
-
-def _options(limit: int | None, how: How) -> Options:
+    check_choice("engine", how.get("engine", "in_memory"), ENGINES)
     direction = how.get("direction", "auto")
     check_choice("direction", direction, DIRECTIONS)
     kernel = how.get("kernel", "auto")
@@ -103,7 +109,7 @@ def _options(limit: int | None, how: How) -> Options:
     return Options(direction, None if limit is None else int(limit), progress, kernel)
 
 
-class _threads:  # noqa: N801 - reads as a statement
+class use_threads:  # noqa: N801 - reads as a statement
     """Set the thread count for the length of a block."""
 
     def __init__(self, count: int | None) -> None:

@@ -1,9 +1,11 @@
 """Weakly connected components: which vertices can reach each other when edges are followed both ways.
 
 Returns: labels, vertex numbers: the smallest vertex of the component.
-Technique: labels fall to the smallest one in sight, with pointer jumping so that a long path takes a logarithmic
-number of iterations (FastSV: Zhang, Azad, Hu 2020). `message` and `update` are the plain label propagation with the
-same fixed point, for engines that keep results current.
+Technique: trees of vertices are linked, a few edges of every vertex first, and the largest component then needs no more
+(Afforest: Sutton, Ben-Nun, Barak 2018; `tgraph.kernels.cpu.components`). Where that kernel does not serve, labels fall
+to the smallest one in sight, with pointer jumping so that a long path takes a logarithmic number of iterations (FastSV:
+Zhang, Azad, Hu 2020). `message` and `update` are the plain label propagation with the same fixed point, for engines
+that keep results current.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
+from tgraph.task import Task, uses_kernels
 
 
 class WCC(Program):
@@ -51,7 +54,7 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
 
     Args:
         graph: Any graph.
-        max_iterations: Stop after this many; labels may then be too large. None = no limit.
+        max_iterations: Pass labels along edges, this many times at most; they may then be too large. None = no limit.
         how: How to run, see `tgraph.run`.
 
     Returns:
@@ -61,4 +64,11 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
     >>> tg.wcc(tg.from_edges([0, 3, 2], [1, 2, 4])).labels.tolist()
     [0, 0, 2, 2, 2]
     """
-    return run(WCC(), graph, max_iterations=max_iterations, **how)
+    if max_iterations is not None or not uses_kernels(graph, how):
+        return run(WCC(), graph, max_iterations=max_iterations, **how)
+    from tgraph.kernels.cpu.components import smallest_connected
+
+    with Task("WCC", graph, how) as task:
+        offsets, targets, _ = task.rows("out")
+        labels = smallest_connected(offsets, targets, not graph.directed, task.watch("vertices", graph.num_vertices))
+        return task.result({"labels": labels}, vertex_fields=("labels",))

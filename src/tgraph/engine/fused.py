@@ -10,13 +10,13 @@ import time
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.messages import Messages
-from tgraph.engine.progress import Progress
 from tgraph.errors import InvalidProgramError
 from tgraph.kernels.cpu.fused.pull import PullProgram, PullRun, build_pull_kernel
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.operators import tensorize
 from tgraph.program import Plan, Program, State
 from tgraph.results import Iteration, Trace
+from tgraph.results.progress import Progress
 from tgraph.run import Options
 
 ITERATIONS_PER_CALL = 1000  # a kernel returns after so many, and is called again

@@ -13,13 +13,13 @@ from tgraph.dtypes import identity
 from tgraph.engine.edges import InMemoryEdges, send
 from tgraph.engine.fields import edge_fields, initial_fields, new_fields
 from tgraph.engine.fused import find_fused
-from tgraph.engine.progress import Progress
 from tgraph.engine.schedule import choose_direction
 from tgraph.errors import InterruptedRunError, InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.operators import update, vertex_select
 from tgraph.program import Program, State, default_change, plan
 from tgraph.results import Iteration, Result, Trace
+from tgraph.results.progress import Progress
 from tgraph.run import Options
 from tgraph.runtime import Tensor
 

@@ -13,7 +13,7 @@ from typing import Any
 class Iteration:
     """One iteration of a run."""
 
-    direction: str  # push or pull
+    direction: str  # push or pull; in an algorithm that is no program, the name of a step
     active_vertices: int  # vertices that sent
     active_edges: int  # edges of those vertices
     seconds: float
@@ -31,7 +31,7 @@ class Trace:
     """
 
     engine: str
-    kernel: str = "plain"  # or fused: the program's functions were compiled into the loop
+    kernel: str = "plain"  # or fused: compiled code
     iterations: list[Iteration] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # part of the run -> seconds
 

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from tgraph.results import Iteration
+from tgraph.results.trace import Iteration
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,13 +35,17 @@ class Progress:
     def show(self, iteration: Iteration, count: int | None = None) -> None:
         """Note that an iteration has ended; `count` is how many have, one more than before unless given."""
         self._count = self._count + 1 if count is None else count
-        if not self._wanted or time.perf_counter() < self._quiet_until:
-            return
         of = f" of at most {self._max}" if self._max else ""
-        text = (
-            f"{self._name}: iteration {self._count}{of}, {iteration.direction}, "
+        self.say(
+            f"iteration {self._count}{of}, {iteration.direction}, "
             f"{iteration.active_vertices:,} active vertices, {iteration.active_edges:,} edges"
         )
+
+    def say(self, words: str) -> None:
+        """Show how far the run is, in place of what was shown before."""
+        if not self._wanted or time.perf_counter() < self._quiet_until:
+            return
+        text = f"{self._name}: {words}"
         if self._console is None:
             self._start(text)
         if self._status is None:

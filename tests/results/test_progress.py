@@ -6,9 +6,9 @@ from contextlib import redirect_stderr
 import pytest
 
 import tgraph as tg
-from tgraph.engine import progress as progress_module
-from tgraph.engine.progress import Progress
 from tgraph.results import Iteration
+from tgraph.results import progress as progress_module
+from tgraph.results.progress import Progress
 
 ITERATION = Iteration("push", 1234, 56789, 0.1)
 

@@ -1,0 +1,64 @@
+"""What a long kernel shares with the thread that waits for it: a stop word, a count of what is done, counters.
+
+A worker takes `shared` as its first argument after rank and size. It takes chunks of work from a counter, and ends
+early when `is_stopped(shared)`:
+
+    while True:
+        first = fetch_add(shared, COUNTERS, CHUNK)
+        if first >= num_vertices or is_stopped(shared):
+            break
+        ...
+        fetch_add(shared, DONE, CHUNK)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.atomics import load
+from tgraph.kernels.cpu.team import JIT, watch_team
+
+SHARED_SIZE = 512  # int64 words; those that threads write at the same time are 8 apart, each in its own cache line
+ARRIVALS, STOP, DONE, COUNTERS = 0, 8, 16, 24  # COUNTERS, COUNTERS + 8, ...: the worker's own, 0 at the start
+
+
+class Watch:
+    """Runs workers and looks at them: `look(done)` is called now and then, Ctrl-C sets the stop word.
+
+    >>> Watch().run(_count_to, 2, 1000).tolist()[DONE]
+    1000
+    """
+
+    def __init__(self, look: Callable[[int], None] | None = None) -> None:
+        self._look = look
+
+    def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
+        """Run `worker(rank, size, shared, *args)` for every rank; return `shared [512] int64` as they left it."""
+        shared = np.zeros(SHARED_SIZE, np.int64)
+
+        def stop() -> None:
+            shared[STOP] = 1
+
+        look = self._look
+        watch_team(worker, size, (shared, *args), stop, None if look is None else lambda: look(int(shared[DONE])))
+        return shared
+
+
+@njit(**JIT)
+def is_stopped(shared):
+    """Say whether the user has asked the workers to end."""
+    return load(shared, STOP) != 0
+
+
+@njit(**JIT)
+def _count_to(rank, size, shared, limit):
+    """Writes DONE, by rank 0."""
+    if rank == 0:
+        for _ in range(limit):
+            if is_stopped(shared):
+                break
+            shared[DONE] += 1

@@ -1,0 +1,103 @@
+"""The frame of algorithms that are not programs: they call kernels, and are run, watched and traced like programs.
+
+```python
+def triangles(graph, **how):
+    with Task("Triangles", graph, how) as task:
+        counts = count_triangles(*task.rows("out"), task.watch("vertices", graph.num_vertices))
+        return task.result({"triangles": counts})
+```
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.results import Iteration, Result, Trace
+from tgraph.results.progress import Progress
+from tgraph.run import How, check_how, placed, use_threads
+from tgraph.runtime import Array
+
+if TYPE_CHECKING:
+    from tgraph.graph import Graph
+    from tgraph.kernels.cpu.watch import Watch
+
+
+def uses_kernels(graph: Graph, how: How) -> bool:
+    """Whether compiled code runs such a call: the tensors are in the CPU's memory and nothing else was asked for."""
+    options = check_how(None, how)
+    device = how.get("device") or graph.runtime.device
+    return options.kernel != "plain" and options.direction == "auto" and device == "cpu"
+
+
+class Task:
+    """One call of an algorithm: its graph on the runtime asked for, its threads, progress, trace and interruption.
+
+    The compiled kernels take NumPy arrays. On another device the arrays are copied to the CPU and the result back; an
+    algorithm that also has a form made of runtime primitives asks `uses_kernels` first.
+
+    >>> import tgraph as tg
+    >>> with Task("Degrees", tg.from_edges([0, 0], [1, 2]), {}) as task:
+    ...     offsets, _, _ = task.rows("out")
+    ...     result = task.result({"degrees": offsets[1:] - offsets[:-1]})
+    >>> result.degrees.tolist()
+    [2, 0, 0]
+    """
+
+    def __init__(self, name: str, graph: Graph, how: How, max_iterations: int | None = None) -> None:
+        options = check_how(max_iterations, how)
+        if options.kernel == "plain":
+            raise InvalidArgumentError(f"kernel='plain' is not there for {name}; use kernel='auto'")
+        self.name, self.graph = name, placed(graph, how)
+        self.max_iterations = options.max_iterations
+        self.trace = Trace("in_memory", "fused")
+        self._how, self._stack = how, ExitStack()
+        self._progress = Progress(name, options.progress, options.max_iterations)
+        self._step_started = 0.0
+
+    def __enter__(self) -> Task:
+        self._stack.enter_context(use_threads(self._how.get("threads")))
+        self._stack.enter_context(self._progress)
+        self._step_started = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+        if isinstance(value, KeyboardInterrupt):
+            raise InterruptedRunError(f"{self.name} was interrupted after {len(self.trace)} steps", None) from value
+
+    def rows(self, along: str) -> tuple[Array, Array, Array | None]:
+        """Return offsets `[V+1]`, neighbours and weights `[E]` of one direction (`out` or `in`) as NumPy arrays."""
+        return self.graph.adjacency(along).to_numpy()
+
+    def watch(self, what: str, total: int) -> Watch:
+        """Return what a kernel is run with, so that progress is shown (`done` of `total` `what`) and Ctrl-C works."""
+        from tgraph.kernels.cpu.watch import Watch
+
+        return Watch(lambda done: self._progress.say(f"{min(done, total):,} of {total:,} {what}"))
+
+    def record(self, step: str, vertices: int, edges: int, residual: float | None = None) -> None:
+        """Note that a step has ended: its name, the vertices and edges that took part, since the step before."""
+        now = time.perf_counter()
+        self.trace.add(Iteration(step, vertices, edges, now - self._step_started, residual))
+        self._progress.show(self.trace[-1])
+        self._step_started = now
+
+    def result(
+        self,
+        fields: dict[str, Any],
+        *,
+        converged: bool = True,
+        residual: float | None = None,
+        vertex_fields: tuple[str, ...] = (),
+    ) -> Result:
+        """Return the result; NumPy arrays become tensors of the graph's runtime. The last step ends here."""
+        if not self.trace.iterations:
+            self.record(self.name.lower(), self.graph.num_vertices, self.graph.num_arcs, residual)
+        tensors = {name: self.graph.runtime.asarray(values) for name, values in fields.items()}
+        return Result(self.name, self.graph, tensors, self.trace, converged, residual, vertex_fields)
