@@ -67,7 +67,7 @@ def test_the_plain_kernel_is_refused_where_there_is_none() -> None:
 
 
 def test_unknown_keywords_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="'memroy' is not known"):
+    with pytest.raises(InvalidArgumentError, match="'memroy' is not known here"):
         Task("Walk", tg.from_edges([0], [1]), {"memroy": 3})  # type: ignore[typeddict-unknown-key]
 
 

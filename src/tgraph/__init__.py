@@ -16,10 +16,28 @@ from tgraph.run import run
 
 if TYPE_CHECKING:
     from tgraph import errors, runtime
+    from tgraph.algorithms.betweenness import betweenness
     from tgraph.algorithms.bfs import bfs
+    from tgraph.algorithms.cdlp import cdlp
+    from tgraph.algorithms.closeness import closeness
+    from tgraph.algorithms.coloring import coloring
+    from tgraph.algorithms.distance_matrix import distance_matrix
+    from tgraph.algorithms.eigenvector import eigenvector
     from tgraph.algorithms.hits import hits
+    from tgraph.algorithms.k_core import k_core
+    from tgraph.algorithms.katz import katz
+    from tgraph.algorithms.lcc import lcc
+    from tgraph.algorithms.leiden import leiden
+    from tgraph.algorithms.louvain import louvain
+    from tgraph.algorithms.mis import mis
+    from tgraph.algorithms.mst import mst
+    from tgraph.algorithms.multi_source_bfs import multi_source_bfs
     from tgraph.algorithms.pagerank import pagerank
+    from tgraph.algorithms.php import php
+    from tgraph.algorithms.random_walks import random_walks
+    from tgraph.algorithms.scc import scc
     from tgraph.algorithms.sssp import sssp
+    from tgraph.algorithms.triangles import triangles
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
     from tgraph.graph import Graph, from_csr, from_edges, generate
@@ -33,8 +51,33 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_ALGORITHMS = (
+    "betweenness",
+    "bfs",
+    "cdlp",
+    "closeness",
+    "coloring",
+    "distance_matrix",
+    "eigenvector",
+    "hits",
+    "k_core",
+    "katz",
+    "lcc",
+    "leiden",
+    "louvain",
+    "mis",
+    "mst",
+    "multi_source_bfs",
+    "pagerank",
+    "php",
+    "random_walks",
+    "scc",
+    "sssp",
+    "triangles",
+    "wcc",
+)
 _HOMES = {
-    **{f"tgraph.algorithms.{name}": (name,) for name in ("bfs", "hits", "pagerank", "sssp", "wcc")},
+    **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
     "tgraph.graph": ("Graph", "from_csr", "from_edges", "generate"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
@@ -53,8 +96,14 @@ __all__ = [
     "Result",
     "__version__",
     "absolute",
+    "betweenness",
     "bfs",
+    "cdlp",
+    "closeness",
+    "coloring",
     "config",
+    "distance_matrix",
+    "eigenvector",
     "errors",
     "exp",
     "from_csr",
@@ -65,19 +114,31 @@ __all__ = [
     "from_scipy",
     "generate",
     "hits",
+    "k_core",
+    "katz",
+    "lcc",
+    "leiden",
     "log",
+    "louvain",
     "maximum",
     "minimum",
+    "mis",
+    "mst",
+    "multi_source_bfs",
     "pagerank",
+    "php",
+    "random_walks",
     "read",
     "run",
     "runtime",
+    "scc",
     "sqrt",
     "sssp",
     "to_networkx",
     "to_pandas",
     "to_pyg",
     "to_scipy",
+    "triangles",
     "wcc",
     "where",
     "write",

@@ -67,7 +67,7 @@ class Edges(Protocol):
 class Program:
     """The base of all programs. A program has `init`, `message` and `update`; the rest has defaults.
 
-    Parameters of `message`, `update`, `total`, `change` and `settled` are matched **by name**:
+    Parameters of `message`, `update`, `total`, `change`, `settled` and `priority` are matched **by name**:
 
     | name | in | meaning |
     |---|---|---|
@@ -127,6 +127,16 @@ class Program:
 
     change: Callable[..., Any] | None = None
     """Element-wise; its sum is the residual of an iteration. Unless given: the magnitude of the main field's change."""
+
+    priority: Callable[..., Any] | None = None
+    """Element-wise; how urgent it is that a vertex sends: the smallest first. Only the speed depends on it.
+
+    For monotonic programs whose messages never are more urgent than their sender, as distances are.
+    """
+
+    def bucket_width(self, graph: Graph) -> float:
+        """Return how much priorities may differ and still be served together; 1 unless overridden."""
+        return 1.0
 
     def is_done(self, iteration: int, residual: float) -> bool:
         """Say whether to stop after an iteration in which all vertices were active."""
@@ -217,6 +227,7 @@ def _known_names(fields: tuple[str, ...], edge_names: tuple[str, ...]) -> dict[s
         "update": (*fields, "incoming", "total"),
         "total": fields,
         "settled": fields,
+        "priority": fields,
         "change": (*fields, *(f"new_{name}" for name in fields)),
     }
 

@@ -93,8 +93,8 @@ def check_how(limit: int | None, how: How) -> Options:
     """Return the checked options of a run, or raise `InvalidArgumentError`."""
     unknown = set(how) - set(How.__annotations__)
     if unknown:
-        known = ", ".join(("max_iterations", *How.__annotations__))
-        raise InvalidArgumentError(f"the keyword {min(unknown)!r} is not known; a run takes {known}")
+        known = ", ".join(How.__annotations__)
+        raise InvalidArgumentError(f"the keyword {min(unknown)!r} is not known here; a run takes {known}")
     check_choice("engine", how.get("engine", "in_memory"), ENGINES)
     direction = how.get("direction", "auto")
     check_choice("direction", direction, DIRECTIONS)

@@ -1,7 +1,7 @@
-"""LDBC Graphalytics: every reference output of BFS, SSSP, WCC and PageRank, by the benchmark's own rules.
+"""LDBC Graphalytics: every reference output of BFS, SSSP, WCC, CDLP, LCC and PageRank, by the benchmark's own rules.
 
-BFS is compared exactly, WCC as a partition, SSSP and PageRank within 0.01 % of the reference; PageRank runs a fixed
-number of iterations.
+BFS and CDLP are compared exactly, WCC as a partition, SSSP, LCC and PageRank within 0.01 % of the reference; CDLP
+and PageRank run a fixed number of iterations.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import pytest
 
 import tgraph as tg
 from small_graphs import DIRECTIONS
+from tgraph.algorithms.cdlp import cdlp
+from tgraph.algorithms.lcc import lcc
 
-ALGORITHMS = ("BFS", "SSSP", "WCC", "PR")
+ALGORITHMS = ("BFS", "SSSP", "WCC", "CDLP", "LCC", "PR")
 NOT_REACHED = 9223372036854775807
 EPSILON = 1e-4
 
@@ -45,6 +47,11 @@ def _run(algorithm: str, graph: tg.Graph, parameters: dict[str, str], direction:
         return tg.sssp(graph, int(parameters["sssp.source-vertex"]), direction=direction).to_numpy()
     if algorithm == "WCC":
         return tg.wcc(graph, direction=direction).to_numpy()
+    if algorithm == "CDLP":
+        count = int(parameters["cdlp.max-iterations"])
+        return cdlp(graph, max_iterations=count, direction=direction).column("labels")
+    if algorithm == "LCC":
+        return lcc(graph, direction=direction).to_numpy()
     damping, count = float(parameters["pr.damping-factor"]), int(parameters["pr.num-iterations"])
     result = tg.pagerank(graph, damping, tol_l1=0.0, max_iterations=count, direction=direction)
     assert result.iterations == count
@@ -54,6 +61,8 @@ def _run(algorithm: str, graph: tg.Graph, parameters: dict[str, str], direction:
 def _matches(algorithm: str, found: np.ndarray, expected: np.ndarray) -> bool:
     if algorithm == "BFS":
         return np.where(found < 0, NOT_REACHED, found.astype(np.int64)).tolist() == expected.tolist()
+    if algorithm == "CDLP":
+        return found.tolist() == expected.tolist()
     if algorithm == "WCC":
         pairs = set(zip(found.tolist(), expected.tolist(), strict=True))
         return len(pairs) == np.unique(found).size == np.unique(expected).size
@@ -64,7 +73,7 @@ def _matches(algorithm: str, found: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _read_reference(path: Path, algorithm: str) -> tuple[np.ndarray, np.ndarray]:
-    kind: Any = np.int64 if algorithm in ("BFS", "WCC") else np.float64
+    kind: Any = np.int64 if algorithm in ("BFS", "WCC", "CDLP") else np.float64
     rows = [line.split() for line in path.read_text().splitlines()]
     return np.asarray([int(row[0]) for row in rows]), np.asarray([kind(row[1]) for row in rows])
 

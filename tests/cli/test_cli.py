@@ -152,10 +152,35 @@ def test_nothing_is_written_when_a_run_fails(call, city, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["city.txt", "ranks.csv"]
 
 
+VERBS = (
+    "info",
+    "convert",
+    "generate",
+    "bfs",
+    "sssp",
+    "wcc",
+    "pagerank",
+    "hits",
+    "katz",
+    "eigenvector",
+    "php",
+    "triangles",
+)
+VERBS += ("lcc", "k_core", "scc", "mst", "mis", "coloring", "cdlp", "louvain", "leiden", "random_walks")
+
+
+@pytest.mark.parametrize("verb", VERBS[4:])
+def test_every_algorithm_runs(call, city, verb):
+    source = ["--source", "ann"] if verb in ("bfs", "sssp", "php") else []
+    code, out, _ = call(verb, city, *source, *([] if verb == "random_walks" else ["--quiet"]))
+    assert code == 0
+    assert "ann" in out
+
+
 def test_help_teaches_every_verb(call):
     code, out, _ = call("--help")
     assert code == 0
-    for verb in ("info", "convert", "generate", "bfs", "sssp", "wcc", "pagerank", "hits"):
+    for verb in VERBS:
         assert verb in out
         help_code, text, _ = call(verb, "--help")
         assert help_code == 0

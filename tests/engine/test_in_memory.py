@@ -159,7 +159,7 @@ def test_no_work_on_all_vertices_for_a_small_frontier(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(in_memory._Run, "iterate", watched)
     record_sizes(monkeypatch, sizes)
-    result = tg.run(BFS(0), graph, direction="push")
+    result = tg.run(BFS(0), graph, direction="push", kernel="plain")
     assert len(per_iteration) == 40
     assert result.values.max() == 39
     assert all(len(seen) > 5 for seen in per_iteration[:-1])
@@ -181,7 +181,7 @@ def test_no_memory_for_all_vertices_for_a_small_frontier(monkeypatch: pytest.Mon
     monkeypatch.setattr(in_memory._Run, "iterate", watched)
     tracemalloc.start()
     try:
-        tg.run(BFS(0), graph, direction="auto")
+        tg.run(BFS(0), graph, direction="auto", kernel="plain")
     finally:
         tracemalloc.stop()
     assert len(peaks) == 20
@@ -222,11 +222,11 @@ def test_small_blocks_change_nothing(
     def answers() -> list[Any]:
         drift = Drift("mean", "all", "both", None)
         return [
-            tg.bfs(graph, source, direction=direction).parents.tolist(),
-            tg.sssp(graph, source, direction=direction).distances.tolist(),
-            tg.wcc(graph, direction=direction).labels.tolist(),
-            tg.run(drift, graph, direction=direction, max_iterations=3).values.tolist(),
-            tg.pagerank(graph, max_iterations=3, direction=direction).ranks.tolist(),
+            tg.bfs(graph, source, direction=direction, kernel="plain").parents.tolist(),
+            tg.sssp(graph, source, direction=direction, kernel="plain").distances.tolist(),
+            tg.wcc(graph, direction=direction, kernel="plain").labels.tolist(),
+            tg.run(drift, graph, direction=direction, kernel="plain", max_iterations=3).values.tolist(),
+            tg.pagerank(graph, max_iterations=3, direction=direction, kernel="plain").ranks.tolist(),
         ]
 
     *expected, expected_ranks = answers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from tgraph import runtime as runtimes
 from tgraph.config import config
-from tgraph.kernels.cpu import csr, team
+from tgraph.kernels.cpu import csr, partition, team
 from tgraph.kernels.plain import csr as plain
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +34,20 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return int(request.param)
 
 
+@pytest.fixture(params=[True, False], ids=["buckets", "rows"])
+def levels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Group edges in two levels, as many edges are, or in one."""
+    use_buckets(monkeypatch, request.param)
+    return bool(request.param)
+
+
+def use_buckets(patch: pytest.MonkeyPatch, wanted: bool) -> None:
+    """Use buckets of a few edges for a handful of rows, or none."""
+    patch.setattr(partition, "ONE_LEVEL_BITS", 0 if wanted else 64)
+    patch.setattr(partition, "BUCKET_EDGE_BITS", 4)
+    patch.setattr(partition, "LARGEST_SHARE", 1)
+
+
 def check_equal(left: Rows, right: Rows) -> None:
     for one, other in zip(left, right, strict=True):
         assert (one is None) == (other is None)
@@ -41,11 +56,11 @@ def check_equal(left: Rows, right: Rows) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-def on_runtime(name: str, function: str, *args: Any) -> Rows:
+def on_runtime(name: str, function: str, *args: Any, **options: Any) -> Rows:
     """Call the plain twin with NumPy arrays, give NumPy arrays back."""
     rt = runtimes.get(name, "cpu")
     tensors = [rt.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args]
-    result = getattr(plain, function)(rt, *tensors)
+    result = getattr(plain, function)(rt, *tensors, **options)
     return tuple(None if one is None else rt.to_numpy(one) for one in result)  # type: ignore[return-value]
 
 
@@ -75,9 +90,17 @@ def check_all(graph: tuple[Array, Array, Array | None, int], runtime_name: str) 
     check_equal(turned, on_runtime(runtime_name, "transpose", *rows, num_rows))
     for row in range(num_rows):
         assert (np.diff(turned[1][turned[0][row] : turned[0][row + 1]]) >= 0).all()
-    for policy in POLICIES:
-        merged = csr.merge_duplicates(*turned, policy)
-        check_equal(merged, on_runtime(runtime_name, "merge_duplicates", *turned, policy))
+    for policy, drop in itertools.product(POLICIES, (False, True)):
+        merged = csr.merge_duplicates(*turned, policy, drop_loops=drop)
+        check_equal(merged, on_runtime(runtime_name, "merge_duplicates", *turned, policy, drop_loops=drop))
+    for upper in (False, True):
+        mirrored = csr.mirror_rows(*rows, upper=upper)
+        check_equal(mirrored, on_runtime(runtime_name, "mirror_rows", *rows, upper=upper))
+        check_equal((*mirrored[:2], None), csr.transpose(*mirrored[:2], None, num_rows))
+    for drop, mirror in itertools.product((False, True), repeat=2):
+        options = {"drop_loops": drop, "mirror": mirror}
+        ascending = csr.ascending_rows(*graph, np.dtype(np.int32), **options)
+        check_equal(ascending, on_runtime(runtime_name, "ascending_rows", *graph, np.dtype(np.int32), **options))
     loops = int((np.repeat(np.arange(num_rows), np.diff(rows[0])) == rows[1]).sum())
     assert csr.count_self_loops(rows[0], rows[1]) == loops
 
@@ -96,9 +119,15 @@ def check_rows_by_hand(rows: Rows, graph: tuple[Array, Array, Array | None, int]
 
 
 @settings(max_examples=60, deadline=None)
-@given(graph=edges(), num_threads=st.sampled_from(THREADS), name=st.sampled_from(["torch", "numpy"]))
-def test_kernels_equal_their_twins(graph: Any, num_threads: int, name: str) -> None:
+@given(
+    graph=edges(),
+    num_threads=st.sampled_from(THREADS),
+    name=st.sampled_from(["torch", "numpy"]),
+    buckets=st.booleans(),
+)
+def test_kernels_equal_their_twins(graph: Any, num_threads: int, name: str, buckets: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        use_buckets(patch, buckets)
         patch.setattr(config, "num_threads", num_threads)
         patch.setattr(team, "MIN_WORK_PER_THREAD", 1)
         check_all(graph, name)
@@ -106,7 +135,7 @@ def test_kernels_equal_their_twins(graph: Any, num_threads: int, name: str) -> N
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("kind", [None, "float64", "int32"])
-def test_many_edges_with_a_hub(threads: int, dtype: str, kind: str | None, runtime_name: str) -> None:
+def test_many_edges_with_a_hub(threads: int, levels: bool, dtype: str, kind: str | None, runtime_name: str) -> None:
     rng = np.random.default_rng(1)
     keys = rng.integers(0, 50, 5000)
     keys[rng.random(5000) < 0.5] = 17  # a hub that every thread has a share of
@@ -116,7 +145,7 @@ def test_many_edges_with_a_hub(threads: int, dtype: str, kind: str | None, runti
 
 @pytest.mark.parametrize("num_rows", [0, 1, 5])
 @pytest.mark.parametrize("kind", [None, "float32"])
-def test_no_edges(threads: int, num_rows: int, kind: str | None, runtime_name: str) -> None:
+def test_no_edges(threads: int, levels: bool, num_rows: int, kind: str | None, runtime_name: str) -> None:
     empty = np.empty(0, np.int32)
     rows = csr.rows_from_edges(empty, empty, make_weights(kind, 0), num_rows)
     assert rows[0].tolist() == [0] * (num_rows + 1)
@@ -128,14 +157,14 @@ def test_no_edges(threads: int, num_rows: int, kind: str | None, runtime_name: s
     assert csr.count_self_loops(rows[0], rows[1]) == 0
 
 
-def test_isolated_rows_at_both_ends(threads: int) -> None:
+def test_isolated_rows_at_both_ends(threads: int, levels: bool) -> None:
     keys, neighbors = np.array([3, 3, 5], np.int32), np.array([9, 0, 3], np.int32)
     offsets, new_neighbors, _ = csr.transpose(*csr.rows_from_edges(keys, neighbors, None, 10), 10)
     assert offsets.tolist() == [0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3]
     assert new_neighbors.tolist() == [3, 5, 3]
 
 
-def test_transposing_twice_sorts_and_keeps_weights(threads: int) -> None:
+def test_transposing_twice_sorts_and_keeps_weights(threads: int, levels: bool) -> None:
     rng = np.random.default_rng(2)
     keys, neighbors = rng.integers(0, 40, (2, 3000)).astype(np.int32)
     weights = np.arange(3000)
@@ -150,9 +179,10 @@ def test_more_rows_than_edges_use_one_thread(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(config, "num_threads", 64)
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
     for num_edges, num_rows, threads in ((10, 1000, 1), (1000, 10, 64), (30, 10, 3)):
-        starts, offsets = csr._find_places(np.zeros(num_edges, np.uint32), num_rows)
+        keys = np.zeros(num_edges, np.uint32)
+        starts, bounds = partition.find_places(partition.Edges(keys, keys, None, None), num_rows, 0)
         assert starts.shape == (threads, num_rows)
-        assert offsets[1:].tolist() == [num_edges] * num_rows
+        assert bounds[1:].tolist() == [num_edges] * num_rows
 
 
 @pytest.mark.parametrize("policy", ["min", "max"])
@@ -204,13 +234,14 @@ def test_views_and_read_only_arrays_are_accepted() -> None:
 
 CACHE_SCRIPT = """
 import numpy as np
-from tgraph.kernels.cpu import csr
+from tgraph.kernels.cpu import csr, partition
 from tgraph.kernels.cpu.csr import rows_from_edges, transpose, merge_duplicates
 for dtype, weights in (("int32", None), ("int32", np.arange(4.0)), ("int64", np.arange(4, dtype="int32"))):
     rows = rows_from_edges(np.array([1, 0, 1, 1], dtype), np.array([0, 1, 1, 0], dtype), weights, 2)
     rows = merge_duplicates(*transpose(*transpose(*rows, 2), 2), "sum")
     print(dtype, *[None if one is None else (one.dtype.name, one.tolist()) for one in rows])
-hits = sum(sum(worker.stats.cache_hits.values()) for worker in (csr._count_keys, csr._place_edges, csr._place_rows))
+workers = (partition._count_edges, partition._place_edges, csr._count_distinct, csr._join_duplicates)
+hits = sum(sum(worker.stats.cache_hits.values()) for worker in workers)
 print("hits", hits)
 """
 
@@ -227,4 +258,4 @@ def test_compiled_code_is_found_again_for_every_type(tmp_path: Path) -> None:
     assert outputs[0][1] == "int32 ('int64', [0, 1, 3]) ('int32', [1, 0, 1]) ('float64', [1.0, 3.0, 2.0])"
     assert outputs[0][2] == "int64 ('int64', [0, 1, 3]) ('int64', [1, 0, 1]) ('int32', [1, 3, 2])"
     assert outputs[0][-1] == "hits 0"
-    assert int(outputs[1][-1].split()[1]) == 2 + 3 + 3  # every worker and type from the first process
+    assert int(outputs[1][-1].split()[1]) == 6 + 6 + 2 + 3  # every worker and type from the first process

@@ -27,7 +27,7 @@ def check(columns: list[list[int]]) -> None:
     assert (labels is None) == (expected == list(range(len(expected))))
     place = {label: number for number, label in enumerate(expected)}
     for column, numbers in zip(columns, numbered, strict=True):
-        assert numbers.dtype == np.int32
+        assert numbers.dtype == (np.int64 if labels is None else np.int32)  # the column itself, or new numbers
         assert numbers.tolist() == [place[label] for label in column]
 
 

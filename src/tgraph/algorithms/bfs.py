@@ -46,7 +46,7 @@ class BFS(Program):
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         levels = fields["levels"]
-        return {"levels": where(levels < UNREACHED, levels, graph.full(-1, "int32"))}
+        return {"levels": where(levels < UNREACHED, levels, -1)}
 
 
 class Parents(Program):

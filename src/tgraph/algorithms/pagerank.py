@@ -8,6 +8,7 @@ like the jumps. Stops when the L1 change of an iteration is at most `tol_l1`, ab
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -35,7 +36,7 @@ class PageRank(Program):
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         uniform = 1.0 / max(graph.num_vertices, 1)
         jumps = graph.full(uniform, "float64") if self.jumps is None else graph.runtime.asarray(self.jumps)
-        strengths = _out_strengths(graph, self.weighted)
+        strengths = out_strengths(graph, self.weighted)
         return {"ranks": graph.full(uniform, "float64"), "strengths": strengths, "jumps": jumps}, None
 
     def message(self, ranks: Tensor, strengths: Tensor) -> Tensor:
@@ -101,7 +102,7 @@ def pagerank(
     return run(program, graph, max_iterations=max_iterations, **how)
 
 
-def _out_strengths(graph: Graph, weighted: bool) -> Tensor:
+def out_strengths(graph: Graph, weighted: bool) -> Tensor:
     """Return the sum of the outgoing weights of every vertex, or its number of outgoing edges."""
     if not weighted:
         return graph.runtime.astype(graph.out_degrees(), "float64")
@@ -112,10 +113,10 @@ def check_weights(graph: Graph, algorithm: str) -> None:
     """Raise unless every edge has a weight that can divide or multiply scores."""
     if graph.weights is None:
         raise InvalidArgumentError("weighted=True needs a graph with weights; this one has none")
-    weights = graph.runtime.to_numpy(graph.weights)
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        edge = int(np.argmax(wrong))
+    low, high, num_nan = graph.weight_range
+    if num_nan or low < 0 or high == math.inf:
+        weights = graph.runtime.to_numpy(graph.weights)
+        edge = int(np.argmax(~(np.isfinite(weights) & (weights >= 0))))
         limit = f"{algorithm} needs finite weights of 0 or more, or use weighted=False"
         raise InvalidArgumentError(f"weights holds {weights[edge]} at edge {edge}; {limit}")
 

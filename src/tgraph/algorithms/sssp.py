@@ -1,18 +1,21 @@
 """Single-source shortest paths with weights of 0 or more.
 
 Returns: distances, inf = not reached; parents, vertex numbers, the source is its own, -1 = not reached.
-Technique: label correcting (Bellman-Ford on a frontier): a vertex whose distance fell tells its neighbours. Distances
-are float64; integer weights so large that float64 could round a sum are added in int64 (2^63 - 1 = not reached).
+Technique: a vertex whose distance fell tells its neighbours, the nearest first: in buckets of distance where a compiled
+kernel runs (delta-stepping: Meyer, Sanders 2003), else all at once (Bellman-Ford on a frontier). Distances are float64;
+integer weights so large that float64 could round a sum are added in int64 (2^63 - 1 = not reached).
 Parents form a tree also where edges weigh 0: among the neighbours on a shortest path, one with the fewest edges from
 the source is taken, the smallest of those.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, Unpack
 
 import numpy as np
 
+from tgraph import runtime
 from tgraph.algorithms.bfs import UNREACHED, Parents, add_parents
 from tgraph.dtypes import identity
 from tgraph.elementwise import minimum, where
@@ -24,11 +27,11 @@ from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
 EXACT_IN_FLOAT64 = 2**53
-LARGEST_INT64 = 2**63 - 1
+LARGEST_INT32, LARGEST_INT64 = 2**31 - 1, 2**63 - 1
 
 
 class SSSP(Program):
-    """Distances from one source vertex (a vertex number), as float64 or int64."""
+    """Distances from one source vertex (a vertex number), added up in float64, int64, or int32 where that is exact."""
 
     reduce, monotonic = "min", True
 
@@ -46,15 +49,31 @@ class SSSP(Program):
     def update(self, distances: Tensor, incoming: Tensor) -> Tensor:
         return minimum(distances, incoming)
 
+    def priority(self, distances: Tensor) -> Tensor:
+        return distances
+
+    def bucket_width(self, graph: Graph) -> float:
+        """Return a typical weight divided by a typical degree: about one edge of a vertex then stays in its bucket."""
+        low, high, _ = graph.weight_range
+        largest = float(high) if high < math.inf else max(1.0, float(low))
+        return max((float(low) + largest) / 2, 1e-300) * graph.num_vertices / max(graph.num_arcs, 1)
+
+    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        if self.dtype != "int32":
+            return fields
+        distances = fields["distances"]
+        exact = graph.runtime.astype(distances, "float64")
+        return {"distances": where(distances < self.unreached, exact, math.inf)}
+
 
 class ShortestPathHops(Program):
     """The fewest edges of a shortest path to every vertex: a search along edges that lie on shortest paths."""
 
     reduce, monotonic = "min", True
 
-    def __init__(self, source: int, distances: Tensor, dtype: str) -> None:
+    def __init__(self, source: int, distances: Tensor) -> None:
         self.source, self.distances = source, distances
-        self.unreached = identity("min", dtype)
+        self.unreached = identity("min", runtime.of(distances).dtype(distances))
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
         hops = graph.full(UNREACHED, "int32", at={self.source: 0})
@@ -116,26 +135,27 @@ def sssp(
     dtype = _distance_dtype(graph)
     result = run(SSSP(start, dtype), graph, max_iterations=max_iterations, **how)
     if parents:
-        hops = run(ShortestPathHops(start, result.distances, dtype), result.graph, **how).values
+        hops = run(ShortestPathHops(start, result.distances), result.graph, **how).values
         add_parents(result, ShortestPathParents(hops, result.distances), start, how)
     return result
 
 
 def _distance_dtype(graph: Graph) -> str:
-    """Check the weights and return the type in which their sums are exact."""
-    if graph.weights is None or not graph.num_arcs:
-        return "float64"
-    weights = graph.runtime.to_numpy(graph.weights)
-    if np.isnan(weights).any():
-        edge = int(np.argmax(np.isnan(weights)))
+    """Check the weights and return the smallest type in which their sums are exact."""
+    low, high, num_nan = graph.weight_range
+    if num_nan:
+        edge = int(np.argmax(np.isnan(graph.runtime.to_numpy(graph.weights))))
         raise InvalidArgumentError(f"weights holds NaN at edge {edge}; sssp needs numbers, use inf to bar an edge")
-    if weights.min() < 0:
-        raise InvalidArgumentError(
-            f"weights holds {weights.min()} at edge {int(weights.argmin())}; sssp needs weights of 0 or more, "
-            "use inf to bar an edge"
-        )
-    longest = int(weights.max()) * graph.num_vertices if weights.dtype.kind == "i" else 0
+    if low < 0:
+        edge = int(graph.runtime.to_numpy(graph.weights).argmin())
+        needs = "sssp needs weights of 0 or more, use inf to bar an edge"
+        raise InvalidArgumentError(f"weights holds {low} at edge {edge}; {needs}")
+    if isinstance(high, float):
+        return "float64"
+    longest = high * graph.num_vertices
     if longest > LARGEST_INT64:
         limit = LARGEST_INT64 // graph.num_vertices
-        raise InvalidArgumentError(f"weights holds {weights.max()}; a path could pass 2^63, use weights up to {limit}")
+        raise InvalidArgumentError(f"weights holds {high}; a path could pass 2^63, use weights up to {limit}")
+    if longest <= LARGEST_INT32 // 2:
+        return "int32"
     return "int64" if longest > EXACT_IN_FLOAT64 else "float64"

@@ -5,18 +5,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
 import tgraph as tg
 from tgraph.cli import options as opt
-from tgraph.cli.algorithm import algorithm
+from tgraph.cli.algorithms import app as algorithms
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
 
 if TYPE_CHECKING:
-    from tgraph.results import Result
+    pass
 
 app = typer.Typer(
     name="tgraph",
@@ -124,60 +123,4 @@ def generate(
     typer.echo(f"wrote {out}: {graph.describe()}")
 
 
-@algorithm(app, field="levels")
-def bfs(graph: Any, source: opt.Source, how: Any) -> "Result":
-    """Breadth-first search: how many edges away is every vertex, and through whom (-1 = not reached).
-
-    Example: tgraph bfs wiki-Vote.txt.gz --source 30 --out levels.parquet
-    """
-    return tg.bfs(graph, source, **how)
-
-
-@algorithm(app, field="distances", smallest=True)
-def sssp(graph: Any, source: opt.Source, how: Any) -> "Result":
-    """Shortest paths by weight from one vertex (inf = not reached).
-
-    Example: tgraph sssp roads.gr --source 1 --top 5
-    """
-    return tg.sssp(graph, source, **how)
-
-
-@algorithm(app, field="labels", smallest=True)
-def wcc(graph: Any, how: Any) -> "Result":
-    """Weakly connected components: the smallest vertex that each vertex is connected with.
-
-    Example: tgraph wcc edges.csv --out components.csv
-    """
-    result = tg.wcc(graph, **how)
-    sizes = np.unique(result.to_numpy(), return_counts=True)[1]
-    typer.echo(f"{sizes.size:,} components; the largest has {int(sizes.max(initial=0)):,} vertices")
-    return result
-
-
-@algorithm(app, field="ranks")
-def pagerank(
-    graph: Any,
-    how: Any,
-    damping: Annotated[float, typer.Option(help="The probability of following an edge.")] = 0.85,
-    tol_l1: Annotated[float, typer.Option(help="Stop at this absolute L1 change.")] = 1e-6,
-    weighted: opt.Weighted = False,
-) -> "Result":
-    """Rank vertices by how often a random surfer visits them.
-
-    Example: tgraph pagerank web.parquet --top 20 --out ranks.parquet
-    """
-    return tg.pagerank(graph, damping, tol_l1, weighted=weighted, **how)
-
-
-@algorithm(app, field="authorities")
-def hits(
-    graph: Any,
-    how: Any,
-    tol_l1: Annotated[float, typer.Option(help="Stop at this absolute L1 change of the hubs.")] = 1e-8,
-    weighted: opt.Weighted = False,
-) -> "Result":
-    """Find hubs (who point to good authorities) and authorities (whom good hubs point to).
-
-    Example: tgraph hits web.parquet --top 20
-    """
-    return tg.hits(graph, tol_l1, weighted=weighted, **how)
+app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all

@@ -35,6 +35,8 @@ MaxIterations = Annotated[int | None, typer.Option(help="Stop after this many it
 Threads = Annotated[int | None, typer.Option(help="Threads of the CPU kernels; all cores unless given.", min=1)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Let edges count by their weights.")]
+Seed = Annotated[int, typer.Option(help="Another seed, another order or choice; the same seed, the same answer.")]
+Resolution = Annotated[float, typer.Option(help="Above 1: smaller communities.")]
 
 
 READING = ("undirected", "unweighted", "skip_rows", "runtime", "device")

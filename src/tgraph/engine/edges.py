@@ -6,6 +6,7 @@ In push, the rows of a subgraph are the senders and its neighbours the receivers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -25,20 +26,49 @@ _PARTS = {"mean": ("sum", "count")}  # what a reduction is made of while blocks 
 class InMemoryEdges:
     """The edges of a graph in memory, as `Program.compute` sees them."""
 
-    def __init__(self, graph: Graph, direction: str = "auto", edge_data: Mapping[str, Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        direction: str = "auto",
+        edge_data: Mapping[str, Tensor] | None = None,
+        kernel: str = "plain",
+    ) -> None:
         self.graph = graph
         self._direction = "push" if direction == "push" else "pull"
+        self._may_compile = kernel != "plain" and direction != "push" and graph.runtime.device == "cpu"
+        self._gathers: dict[tuple[Any, ...], Callable[[Tensor], Tensor] | None] = {}
         self._edge_data = {("out", name): tensor for name, tensor in (edge_data or {}).items()}
 
     def aggregate(
         self, values: Tensor, reduce: str, *, along: str = "out", message: Callable[..., Tensor] | None = None
     ) -> Tensor:
         """Send `values [V]` along every edge and return what reaches each vertex, `[V]`."""
+        compiled = self._find_gather(values, reduce, along, _unchanged if message is None else message)
+        if compiled is not None:
+            return compiled(values)
         adhoc = Program()
         adhoc.reduce, adhoc.along = reduce, along
         adhoc.message = _unchanged if message is None else message
         adhoc.update = _unchanged
         return send(plan(adhoc, ("value",)), self, {"value": values}, None, None, self._direction)
+
+    def _find_gather(
+        self, values: Tensor, reduce: str, along: str, message: Callable[..., Tensor]
+    ) -> Callable[[Tensor], Tensor] | None:
+        """Return the compiled sweep for such a call, made once; None where primitives serve."""
+        dtype = self.graph.runtime.dtype(values)
+        key = (reduce, along, message, dtype)
+        if not self._may_compile or not self.graph.num_vertices:
+            return None
+        if key not in self._gathers:
+            from tgraph.engine.gather import FusedGather
+            from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+
+            try:
+                self._gathers[key] = FusedGather(self, dtype, reduce, along, message)
+            except NotTranslatableError:
+                self._gathers[key] = None
+        return self._gathers[key]
 
     def sides(self, along: str, direction: str) -> list[tuple[str, Adjacency]]:
         """Return the adjacencies that a message crosses; both ways are one in an undirected graph."""

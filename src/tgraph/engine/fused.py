@@ -7,19 +7,29 @@ translated. The answer is that of the plain path; sums of floats may differ in t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+
+import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.messages import Messages
 from tgraph.errors import InvalidProgramError
-from tgraph.kernels.cpu.fused.pull import PullProgram, PullRun, build_pull_kernel
+from tgraph.graph import Graph
+from tgraph.kernels.cpu.fused.accumulate import start_accumulating
+from tgraph.kernels.cpu.fused.ordered import OrderedRun, is_ordered
+from tgraph.kernels.cpu.fused.pieces import KernelProgram, Side
+from tgraph.kernels.cpu.fused.pull import PullRun
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.fused.wave import is_wave, start_wave
 from tgraph.operators import tensorize
 from tgraph.program import Plan, Program, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.run import Options
+from tgraph.runtime import Array, Tensor
 
 ITERATIONS_PER_CALL = 1000  # a kernel returns after so many, and is called again
+FRONTIERS_PER_CALL = 1 << 14
 
 
 class FusedSweep:
@@ -27,12 +37,8 @@ class FusedSweep:
 
     def __init__(self, plan: Plan, edges: InMemoryEdges, state: State) -> None:
         self._program, self._state, self._edges = plan.program, state, edges
-        side, adjacency = edges.sides(plan.program.along, "pull")[0]
-        numpy = edges.graph.runtime.to_numpy
-        kernel = build_pull_kernel(_describe(plan, edges, state))
-        edge_data = {name: numpy(edges.edge_values(name, side)) for name in plan.edge_names}
-        fields = {name: numpy(tensor) for name, tensor in state.fields.items()}
-        self._run = PullRun(kernel, adjacency.to_numpy(), edge_data, fields)
+        fields = {name: edges.graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._run = PullRun(describe(plan, edges, state), sides_of(plan, edges, "pull"), fields)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
@@ -48,15 +54,16 @@ class FusedSweep:
 
     def _call(self, limit: int, trace: Trace, progress: Progress) -> bool:
         """Call the kernel once, show and record its iterations, and return whether the user interrupted it."""
-        graph, before, started = self._edges.graph, len(trace), time.perf_counter()
+        before, started = len(trace), time.perf_counter()
+        vertices, arcs = self._edges.graph.num_vertices, self._edges.count_edges(None, self._program.along)
 
         def look(done: int) -> None:
-            progress.show(Iteration("pull", graph.num_vertices, graph.num_arcs, 0.0), before + done)
+            progress.show(Iteration("pull", vertices, arcs, 0.0), before + done)
 
         residuals, ticks, interrupted = self._run.advance(limit, self._program.tolerance, look)
         seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
         for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
-            trace.add(Iteration("pull", graph.num_vertices, graph.num_arcs, share, residual))
+            trace.add(Iteration("pull", vertices, arcs, share, residual))
         self._state.iteration = len(trace)
         if residuals.size:
             self._state.residual = float(residuals[-1])
@@ -64,12 +71,115 @@ class FusedSweep:
         return interrupted
 
 
-def find_fused(plan: Plan, edges: InMemoryEdges, state: State, options: Options) -> FusedSweep | None:
-    """Return the compiled form of a run, or None where the plain path serves."""
+class FusedFrontier:
+    """The iterations of a program in which the vertices that changed are active, in a compiled kernel."""
+
+    def __init__(self, plan: Plan, edges: InMemoryEdges, state: State, front: Tensor | None, direction: str) -> None:
+        self._state, self._edges = state, edges
+        graph, along = edges.graph, plan.program.along
+        self._direction = direction
+        if direction == "auto" and graph.directed and not _has_reverse(graph, along):
+            self._direction = "push"
+        push = sides_of(plan, edges, "push")
+        pull = push if self._direction == "push" else sides_of(plan, edges, "pull")
+        ids = _ids(graph, front)
+        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        program = describe(plan, edges, state)
+        if is_wave(program, fields, ids):
+            self._run = start_wave(program, (push, pull), fields, ids)
+        else:
+            self._run = start_accumulating(program, (push, pull), fields, ids)
+
+    def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until nobody is active (True) or the limit is reached (False)."""
+        while not self._run.is_done and (max_iterations is None or self._state.iteration < max_iterations):
+            limit = FRONTIERS_PER_CALL
+            if max_iterations is not None:
+                limit = min(limit, max_iterations - self._state.iteration)
+            if self._call(limit, trace, progress):
+                raise KeyboardInterrupt
+        return self._run.is_done
+
+    def _call(self, limit: int, trace: Trace, progress: Progress) -> bool:
+        """Call the kernel once, show and record its iterations, and return whether the user interrupted it."""
+        graph, before, started = self._edges.graph, len(trace), time.perf_counter()
+
+        def look(done: int) -> None:
+            progress.show(Iteration("push", graph.num_vertices, graph.num_arcs, 0.0), before + done)
+
+        rows, ticks, interrupted = self._run.advance(limit, self._direction, look)
+        seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
+        for (pulled, vertices, arcs), share in zip(rows.tolist(), seconds.tolist(), strict=True):
+            trace.add(Iteration("pull" if pulled else "push", vertices, arcs, share))
+        self._state.iteration = len(trace)
+        if len(trace) > before:
+            progress.show(trace[-1], len(trace))
+        return interrupted
+
+
+class FusedOrdered:
+    """A program with a priority, in a compiled kernel that takes the most urgent vertices first."""
+
+    def __init__(self, plan: Plan, edges: InMemoryEdges, state: State, front: Tensor | None) -> None:
+        graph = edges.graph
+        self._make_frontier: Callable[[], FusedFrontier] = lambda: FusedFrontier(plan, edges, state, None, "auto")
+        self._state, self._graph = state, graph
+        width = float(plan.program.bucket_width(graph))
+        if not width > 0:
+            raise InvalidProgramError(f"{type(plan.program).__name__}.bucket_width gave {width}; it must be above 0")
+        program = describe(plan, edges, state)
+        if not is_ordered(program):
+            raise NotTranslatableError("its messages cannot be sent in the order of their priority")
+        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._run = OrderedRun(program, sides_of(plan, edges, "push"), fields, _ids(graph, front), width)
+
+    def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Run to the fixed point; where the kernel gives up, another one goes on with all vertices."""
+        started = time.perf_counter()
+
+        def look(done: int) -> None:
+            progress.show(Iteration("push", self._graph.num_vertices, self._graph.num_arcs, 0.0), done)
+
+        rows, ticks, interrupted, gave_up = self._run.run(look)
+        seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
+        for (vertices, arcs), share in zip(rows.tolist(), seconds.tolist(), strict=True):
+            trace.add(Iteration("push", vertices, arcs, share))
+        self._state.iteration = len(trace)
+        if interrupted:
+            raise KeyboardInterrupt
+        return self._make_frontier().run(max_iterations, trace, progress) if gave_up else True
+
+
+def _ids(graph: Graph, front: Tensor | None) -> Array:
+    return np.arange(graph.num_vertices) if front is None else graph.runtime.to_numpy(front)
+
+
+def _has_reverse(graph: Graph, along: str) -> bool:
+    """Whether pull can run without building the incoming edges first, which takes longer than most runs."""
+    return along == "in" or graph.has_in_edges
+
+
+def sides_of(plan: Plan, edges: InMemoryEdges, direction: str) -> list[Side]:
+    """Return the ways that messages take, as the kernels take them."""
+    numpy = edges.graph.runtime.to_numpy
+    return [
+        Side(adjacency.to_numpy(), {name: numpy(edges.edge_values(name, side)) for name in plan.edge_names})
+        for side, adjacency in edges.sides(plan.program.along, direction)
+    ]
+
+
+def find_fused(
+    plan: Plan, edges: InMemoryEdges, state: State, front: Tensor | None, options: Options
+) -> FusedSweep | FusedFrontier | FusedOrdered | None:
+    """Return the compiled form of a run from the active vertices `front` (None = all), or None for the plain path."""
     reason = _why_plain(plan, edges, options)
     if reason is None:
         try:
-            return FusedSweep(plan, edges, state)
+            if plan.program.active == "all":
+                return FusedSweep(plan, edges, state)
+            if _is_free(plan.program, options):
+                return FusedOrdered(plan, edges, state, front)
+            return FusedFrontier(plan, edges, state, front, options.direction)
         except NotTranslatableError as error:
             reason = str(error)
     if options.kernel == "fused":
@@ -79,30 +189,36 @@ def find_fused(plan: Plan, edges: InMemoryEdges, state: State, options: Options)
     return None
 
 
+def _is_free(program: Program, options: Options) -> bool:
+    """Whether the order of messages is free: nobody counts iterations or asks for a direction."""
+    has_priority = program.priority is not None and program.monotonic
+    return has_priority and options.max_iterations is None and options.direction == "auto"
+
+
 def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None:
     """Return what stands in the way of a compiled kernel, None if nothing does."""
     graph, program = edges.graph, plan.program
+    is_sweep = program.active == "all"
     checks = {
         "kernel='plain' was asked for": options.kernel == "plain",
         "it overrides compute": plan.has_compute,
-        "only programs with active='all' are compiled so far": program.active != "all",
-        "messages both ways are not compiled so far": program.along == "both" and graph.directed,
-        "the kernel pulls, and direction='push' was asked for": options.direction == "push",
+        "the kernel pulls, and direction='push' was asked for": is_sweep and options.direction == "push",
+        "a total over all vertices is not compiled for changing ones": not is_sweep and program.total is not None,
         f"the tensors are on {graph.runtime.device}": graph.runtime.device != "cpu",
         "there are no vertices": graph.num_vertices == 0,
     }
     return next((reason for reason, stands in checks.items() if stands), None)
 
 
-def _describe(plan: Plan, edges: InMemoryEdges, state: State) -> PullProgram:
+def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
     """Collect what a kernel is made from; the type of a message is found by making none."""
     graph, program = edges.graph, plan.program
     none = tensorize(graph.adjacency("out"), range(0))
     message = Messages(plan, edges, state.fields).push("out", none)
-    used = [name for name in ("message", "update", "total", "change") if name in plan.parameters]
+    used = [name for name in ("message", "update", "total", "change", "settled", "priority") if name in plan.parameters]
     if "total" not in plan.parameters["update"]:
         used = [name for name in used if name != "total"]
-    return PullProgram(
+    return KernelProgram(
         functions={name: getattr(program, name) for name in used},
         parameters=plan.parameters,
         field_dtypes={name: graph.runtime.dtype(tensor) for name, tensor in state.fields.items()},

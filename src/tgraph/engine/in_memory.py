@@ -34,7 +34,7 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
         engine.trace.seconds["init"] = time.perf_counter() - started
         try:
-            fused = find_fused(engine.plan, engine.edges, engine.state, options)
+            fused = find_fused(engine.plan, engine.edges, engine.state, engine.frontier, options)
             if fused is not None:
                 engine.trace.kernel = "fused"
                 converged = fused.run(options.max_iterations, engine.trace, progress)
@@ -58,7 +58,7 @@ class _Run:
         self.state = State(fields)
         edge_data = edge_fields(program, graph)
         self.plan = plan(program, tuple(fields), tuple(edge_data))
-        self.edges = InMemoryEdges(graph, options.direction, edge_data)
+        self.edges = InMemoryEdges(graph, options.direction, edge_data, options.kernel)
         self.is_dense = self.plan.has_compute or program.active == "all"
         self.frontier = None if self.is_dense or active is None else vertex_select(self.runtime, active)
         self.explored_edges = 0

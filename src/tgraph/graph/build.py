@@ -1,4 +1,4 @@
-"""Building a graph from edges: two stable counting sorts, by target and then by source, no comparison sort of edges."""
+"""Building a graph from edges: one counting sort in two levels, no comparison sort of edges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import rows_ascend
 from tgraph.graph.graph import Graph
 from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices, to_array
-from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, transpose
+from tgraph.kernels.cpu.csr import ascending_rows, count_self_loops, merge_duplicates
+from tgraph.kernels.cpu.vertex_ids import id_range
 from tgraph.runtime import Array
 
 DUPLICATES = ("keep", "first", "last", "min", "max", "sum", "error")
@@ -56,19 +57,23 @@ def from_edges(
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("self_loops", self_loops, SELF_LOOPS)
-    source_ids, target_ids = as_column("sources", sources), as_column("targets", targets)
+    source_ids, target_ids = _as_ids("sources", sources), _as_ids("targets", targets)
     edge_weights = None if weights is None else as_weights(weights)
     _check_lengths(source_ids, target_ids, edge_weights)
     (source_numbers, target_numbers), label_array, count = _number(source_ids, target_ids, num_vertices, labels)
     del sources, targets, source_ids, target_ids  # each step lets go of what the one before needed
-    source_numbers, target_numbers, edge_weights = _apply_self_loops(
-        source_numbers, target_numbers, edge_weights, self_loops
+    if self_loops == "error":
+        _check_no_loops(source_numbers, target_numbers)
+    rows = ascending_rows(
+        source_numbers,
+        target_numbers,
+        edge_weights,
+        count,
+        index_dtype(count),
+        drop_loops=self_loops == "drop",
+        mirror=not directed,
     )
-    if not directed:
-        source_numbers, target_numbers, edge_weights = _both_directions(source_numbers, target_numbers, edge_weights)
-    rows = rows_from_edges(target_numbers, source_numbers, edge_weights, count)
     del source_numbers, target_numbers, edge_weights
-    rows = transpose(*rows, count)
     rows = _apply_duplicates(rows, duplicates)
     return _wrap(rows, directed, label_array, runtime, device, is_sorted=True)
 
@@ -123,6 +128,13 @@ def as_weights(data: Any) -> Array:
     return array.astype(wider[array.dtype.kind])
 
 
+def _as_ids(argument: str, data: Any) -> Array:
+    """Return a column of ids as `as_column` does, but leave 32-bit integers as they are."""
+    array = to_array(data)
+    is_narrow = array.ndim == 1 and array.dtype == np.int32
+    return np.ascontiguousarray(array) if is_narrow else as_column(argument, array)
+
+
 def _check_lengths(sources: Array, targets: Array, weights: Array | None) -> None:
     if sources.size != targets.size:
         raise InvalidArgumentError(
@@ -148,7 +160,7 @@ def _number(
     columns, found = number_vertices([sources, targets])
     if found is not None:
         return columns, found, found.size
-    return columns, None, max((int(column.max()) + 1 for column in columns if column.size), default=0)
+    return columns, None, max(id_range(column)[1] for column in columns) + 1
 
 
 def _check_numbers(sources: Array, targets: Array, num_vertices: int | None) -> tuple[list[Array], None, int]:
@@ -160,17 +172,13 @@ def _check_numbers(sources: Array, targets: Array, num_vertices: int | None) -> 
             raise InvalidArgumentError(
                 f"{argument} holds no integers, so its ids are no vertex numbers; use labels='auto'"
             )
-        if column.size and column.min() < 0:
-            raise InvalidArgumentError(
-                f"{argument} holds {column.min()}; vertex numbers start at 0, or use labels='auto'"
-            )
-        if count is not None and column.size and column.max() >= count:
-            raise InvalidArgumentError(
-                f"{argument} holds {column.max()}, beyond num_vertices={count}; use {column.max() + 1} or more"
-            )
-        largest = max(largest, int(column.max()) if column.size else -1)
-    count = largest + 1 if count is None else count
-    return [column.astype(index_dtype(count)) for column in (sources, targets)], None, count
+        low, high = id_range(column)
+        if low < 0:
+            raise InvalidArgumentError(f"{argument} holds {low}; vertex numbers start at 0, or use labels='auto'")
+        if count is not None and high >= count:
+            raise InvalidArgumentError(f"{argument} holds {high}, beyond num_vertices={count}; use {high + 1} or more")
+        largest = max(largest, high)
+    return [sources, targets], None, largest + 1 if count is None else count
 
 
 def _check_count(num_vertices: Any) -> int:
@@ -187,27 +195,11 @@ def _given_labels(labels: Any, num_vertices: int | None) -> Array:
     return label_array
 
 
-def _apply_self_loops(
-    sources: Array, targets: Array, weights: Array | None, policy: str
-) -> tuple[Array, Array, Array | None]:
-    if policy == "keep":
-        return sources, targets, weights
-    kept = sources != targets
-    if kept.all():
-        return sources, targets, weights
-    if policy == "error":
-        position = int(np.argmin(kept))
+def _check_no_loops(sources: Array, targets: Array) -> None:
+    is_loop = sources == targets
+    if is_loop.any():
+        position = int(np.argmax(is_loop))
         raise InvalidArgumentError(f"edge {position} is a self-loop and self_loops='error'; use 'keep' or 'drop'")
-    return sources[kept], targets[kept], None if weights is None else weights[kept]
-
-
-def _both_directions(sources: Array, targets: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Put the reverse of every edge right behind it, so that duplicates meet in input order in both rows."""
-    kept = np.ones(2 * sources.size, bool)
-    kept[1::2] = sources != targets
-    both_sources = np.stack([sources, targets], axis=1).ravel()[kept]
-    both_targets = np.stack([targets, sources], axis=1).ravel()[kept]
-    return both_sources, both_targets, None if weights is None else np.repeat(weights, 2)[kept]
 
 
 def _apply_duplicates(rows: tuple[Array, Array, Array | None], policy: str) -> tuple[Array, Array, Array | None]:

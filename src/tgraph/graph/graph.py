@@ -13,7 +13,8 @@ from tgraph.errors import InvalidArgumentError, InvalidGraphError, VertexNotFoun
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import find_problems
 from tgraph.graph.labels import VertexLabels, as_column, check_distinct
-from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, rows_from_edges, select_rows, transpose
+from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, mirror_rows, select_rows, transpose
+from tgraph.kernels.cpu.extremes import extremes
 from tgraph.runtime import Array, Runtime, Tensor
 
 
@@ -31,7 +32,17 @@ class Graph:
     ([1, 2, 1], [10, 20, 30])
     """
 
-    __slots__ = ("_in", "_labels", "_num_edges", "_out", "_self_loops", "directed", "is_sorted", "runtime")
+    __slots__ = (
+        "_in",
+        "_labels",
+        "_num_edges",
+        "_out",
+        "_self_loops",
+        "_weight_range",
+        "directed",
+        "is_sorted",
+        "runtime",
+    )
 
     directed: bool
     is_sorted: bool
@@ -41,6 +52,7 @@ class Graph:
     _labels: VertexLabels | None
     _num_edges: int
     _self_loops: int | None  # None = not counted yet
+    _weight_range: tuple[Any, Any, int] | None  # None = not looked for yet
 
     def __init__(
         self,
@@ -61,6 +73,7 @@ class Graph:
         put("_num_edges", num_edges)
         put("_labels", VertexLabels(labels) if isinstance(labels, np.ndarray) else labels)
         put("_self_loops", None)
+        put("_weight_range", None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph does not change; build a new one instead of setting {name!r}")
@@ -130,6 +143,11 @@ class Graph:
             super().__setattr__("_in", reverse)
         return reverse
 
+    @property
+    def has_in_edges(self) -> bool:
+        """Whether the rows of incoming edges are at hand: built before, or the same as those of outgoing ones."""
+        return self._in is not None or not self.directed
+
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every vertex, `[V] int64`."""
         return self._out.degrees()
@@ -153,6 +171,16 @@ class Graph:
             count = count_self_loops(offsets, targets)
             super().__setattr__("_self_loops", count)
         return count
+
+    @property
+    def weight_range(self) -> tuple[Any, Any, int]:
+        """The smallest weight, the largest, and how many are NaN; found once. (1, 1, 0) without weights or edges."""
+        found = self._weight_range
+        if found is None:
+            weights = self._out.weights
+            found = (1, 1, 0) if weights is None or not self.num_arcs else extremes(self.runtime.to_numpy(weights))
+            super().__setattr__("_weight_range", found)
+        return found
 
     @property
     def has_self_loops(self) -> bool:
@@ -224,11 +252,7 @@ class Graph:
         """
         if not self.directed:
             return self
-        outgoing, incoming = self._out.to_numpy(), self.adjacency("in").to_numpy()
-        keys = np.concatenate([_row_numbers(outgoing), _row_numbers(incoming)])
-        neighbors = np.concatenate([outgoing[1], incoming[1]])
-        weights = None if outgoing[2] is None else np.concatenate([outgoing[2], incoming[2]])
-        return self._from_rows(_sorted_rows(keys, neighbors, weights, self.num_vertices, "min"), directed=False)
+        return self._from_rows(merge_duplicates(*mirror_rows(*self._out.to_numpy()), "min"), directed=False)
 
     def simplify(self, duplicates: str = "first") -> Graph:
         """Return the graph without self-loops and with every edge once; `duplicates` says which weight stays.
@@ -237,14 +261,12 @@ class Graph:
             duplicates: `first`, `last`, `min`, `max` or `sum`.
         """
         check_choice("duplicates", duplicates, ("first", "last", "min", "max", "sum"))
-        offsets, targets, weights = self._out.to_numpy()
-        keys = _row_numbers((offsets, targets, weights))
-        kept = keys != targets if self.directed else keys < targets
-        keys, targets, weights = keys[kept], targets[kept], None if weights is None else weights[kept]
-        if not self.directed:  # decide once per edge, so that both directions keep the same weight
-            keys, targets = np.concatenate([keys, targets]), np.concatenate([targets, keys])
-            weights = None if weights is None else np.concatenate([weights, weights])
-        return self._from_rows(_sorted_rows(keys, targets, weights, self.num_vertices, duplicates))
+        rows = self._out.to_numpy()
+        if not self.directed and self.weighted:  # decide once per edge, so that both directions keep the same weight
+            rows = mirror_rows(*rows, upper=True)
+        elif not self.is_sorted:
+            rows = transpose(*transpose(*rows, self.num_vertices), self.num_vertices)
+        return self._from_rows(merge_duplicates(*rows, duplicates, drop_loops=True))
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Return the graph of these vertices (the user's ids, in this order) and the edges among them.
@@ -361,14 +383,6 @@ class Graph:
 def _row_numbers(rows: tuple[Array, Array, Array | None]) -> Array:
     offsets, neighbors, _ = rows
     return np.repeat(np.arange(offsets.size - 1, dtype=neighbors.dtype), np.diff(offsets))
-
-
-def _sorted_rows(
-    keys: Array, neighbors: Array, weights: Array | None, num_vertices: int, duplicates: str
-) -> tuple[Array, Array, Array | None]:
-    """Group edges by key with ascending neighbours, each once."""
-    by_neighbor = rows_from_edges(neighbors, keys, weights, num_vertices)
-    return merge_duplicates(*transpose(*by_neighbor, num_vertices), duplicates)
 
 
 def _unpickle(

@@ -144,8 +144,8 @@ def test_what_cannot_be_compiled_runs_plain_or_says_why():
     assert tg.run(Unusual(), graph, max_iterations=2).trace.kernel == "plain"
     with pytest.raises(InvalidProgramError, match="kernel='fused' cannot run Unusual: it uses"):
         tg.run(Unusual(), graph, kernel="fused")
-    with pytest.raises(InvalidProgramError, match="active='all'"):
-        tg.bfs(graph, 0, kernel="fused")
+    with pytest.raises(InvalidProgramError, match="it overrides compute"):
+        tg.hits(graph, kernel="fused")
 
 
 RUN = """

@@ -1,32 +1,57 @@
-"""From edges to compressed rows and from rows to rows, by stable counting sort.
+"""From edges to compressed rows and from rows to rows.
 
-Every function splits its input into contiguous parts, one per thread, counts per part, and gives each (row, part) its
-own place: no atomics, and the result does not depend on the number of threads. Extra memory: 8 bytes per row and
-thread, with fewer threads where rows are many and edges few.
+Edges are grouped by the two-level counting sort of `tgraph.kernels.cpu.partition`. What works on rows gives every
+thread rows of its own: no atomics on results, and nothing depends on the number of threads.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.partition import KEEP_ALL, KEEP_DIFFERENT, KEEP_GREATER, Edges, group_edges
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.runtime.protocol import Array
 
 Rows = tuple[Array, Array, "Array | None"]  # offsets [R+1], neighbours [E], weights [E] or None
 
+ONE = np.uint64(1)
+NOBODY = np.uint64(2**64 - 1)  # no vertex has this id
+ROWS_PER_CLAIM = 1024  # rows that a thread takes at a time where their lengths are not known
+
 
 def rows_from_edges(keys: Array, neighbors: Array, weights: Array | None, num_rows: int) -> Rows:
     """Return the edges grouped by key; inside a row they keep their order.
 
-    Needs 0 <= keys < num_rows. Deterministic.
+    Needs 0 <= keys < num_rows and neighbours that are not negative. Deterministic.
     """
-    keys = as_unsigned(keys)
-    starts, offsets = _find_places(keys, num_rows)
-    new_neighbors, new_weights = _room(keys.size, neighbors, weights)
-    neighbors, weights = np.ascontiguousarray(neighbors), _contiguous(weights)
-    run_team(_place_edges, len(starts), keys, neighbors, weights, starts, new_neighbors, new_weights)
-    return offsets, new_neighbors, new_weights
+    ids = as_unsigned(neighbors)
+    edges = Edges(as_unsigned(keys), ids, None, _contiguous(weights))
+    return group_edges(edges, num_rows, int(ids.max(initial=0)) + 1, neighbors.dtype)
+
+
+def ascending_rows(
+    sources: Array,
+    targets: Array,
+    weights: Array | None,
+    num_vertices: int,
+    dtype: np.dtype[Any],
+    *,
+    drop_loops: bool = False,
+    mirror: bool = False,
+) -> Rows:
+    """Return the edges grouped by source, the targets of each ascending, as ids of type `dtype`.
+
+    Edges between the same two vertices keep their order. With `drop_loops` self-loops are left out; with `mirror`
+    every other edge is also stored the other way, right behind itself as far as that order goes.
+    Needs 0 <= sources, targets < num_vertices, of any integer types. Deterministic.
+    """
+    keep = KEEP_DIFFERENT if drop_loops else KEEP_ALL
+    edges = Edges(as_unsigned(sources), as_unsigned(targets), None, _contiguous(weights), keep, mirror)
+    return group_edges(edges, num_vertices, num_vertices, dtype, sort=True)
 
 
 def transpose(offsets: Array, neighbors: Array, weights: Array | None, num_rows: int) -> Rows:
@@ -34,30 +59,42 @@ def transpose(offsets: Array, neighbors: Array, weights: Array | None, num_rows:
 
     Needs 0 <= neighbors < num_rows. Deterministic.
     """
-    keys = as_unsigned(neighbors)
-    starts, new_offsets = _find_places(keys, num_rows)
-    new_neighbors, new_weights = _room(keys.size, neighbors, weights)
-    offsets, weights = as_unsigned(offsets), _contiguous(weights)
-    run_team(_place_rows, len(starts), offsets, keys, weights, starts, new_neighbors, new_weights)
-    return new_offsets, new_neighbors, new_weights
+    edges = Edges(as_unsigned(neighbors), None, as_unsigned(offsets), _contiguous(weights))
+    return group_edges(edges, num_rows, offsets.size - 1, neighbors.dtype)
 
 
-def merge_duplicates(offsets: Array, neighbors: Array, weights: Array | None, policy: str) -> Rows:
+def mirror_rows(offsets: Array, neighbors: Array, weights: Array | None, *, upper: bool = False) -> Rows:
+    """Return the edges in both directions, a self-loop once, with ascending neighbours.
+
+    With `upper` only edges from a smaller to a larger vertex are taken, each in both directions; edges between the
+    same two vertices keep their order. Needs 0 <= neighbors < R. Deterministic.
+    """
+    keep = KEEP_GREATER if upper else KEEP_ALL  # the neighbour is the key here, its row is the neighbour
+    edges = Edges(as_unsigned(neighbors), None, as_unsigned(offsets), _contiguous(weights), keep, mirror=True)
+    num_rows = offsets.size - 1
+    return group_edges(edges, num_rows, num_rows, neighbors.dtype, sort=True)
+
+
+def merge_duplicates(
+    offsets: Array, neighbors: Array, weights: Array | None, policy: str, *, drop_loops: bool = False
+) -> Rows:
     """Return rows in which every neighbour occurs once; `policy` (first, last, min, max, sum) joins the weights.
 
-    Needs rows with ascending neighbours. One thread per row. Deterministic.
+    With `drop_loops` a row is no neighbour of itself. Needs rows with ascending neighbours. One thread per row.
+    Deterministic.
     """
     num_rows = offsets.size - 1
     size = team_size(neighbors.size)
-    neighbors, weights = np.ascontiguousarray(neighbors), _contiguous(weights)
-    offsets = np.ascontiguousarray(offsets)
+    dtype, neighbors, weights = neighbors.dtype, as_unsigned(neighbors), _contiguous(weights)
+    offsets = as_unsigned(offsets)
     new_offsets = np.zeros(num_rows + 1, np.int64)
-    run_team(_count_distinct, size, offsets, neighbors, new_offsets)
+    run_team(_count_distinct, size, offsets, neighbors, drop_loops, new_offsets)
     np.cumsum(new_offsets, out=new_offsets)
     new_neighbors, new_weights = _room(new_offsets[-1], neighbors, weights)
     code = ("first", "last", "min", "max", "sum").index(policy)
-    run_team(_join_duplicates, size, offsets, neighbors, weights, code, new_offsets, new_neighbors, new_weights)
-    return new_offsets, new_neighbors, new_weights
+    places = as_unsigned(new_offsets)
+    run_team(_join_duplicates, size, offsets, neighbors, weights, code, drop_loops, places, new_neighbors, new_weights)
+    return new_offsets, new_neighbors.view(dtype), new_weights
 
 
 def select_rows(offsets: Array, neighbors: Array, weights: Array | None, rows: Array, new_ids: Array) -> Rows:
@@ -66,27 +103,14 @@ def select_rows(offsets: Array, neighbors: Array, weights: Array | None, rows: A
     One thread per row. Deterministic.
     """
     size = team_size(neighbors.size)
-    neighbors, weights = np.ascontiguousarray(neighbors), _contiguous(weights)
-    offsets, rows = np.ascontiguousarray(offsets), np.ascontiguousarray(rows)
+    weights, rows = _contiguous(weights), np.ascontiguousarray(rows)
+    old = as_unsigned(offsets), as_unsigned(neighbors)
     new_offsets = np.zeros(rows.size + 1, np.int64)
-    run_team(_count_selected, size, offsets, neighbors, rows, new_ids, new_offsets)
+    run_team(_count_selected, size, np.zeros(1, np.int64), *old, rows, new_ids, new_offsets)
     np.cumsum(new_offsets, out=new_offsets)
-    new_neighbors, new_weights = _room(new_offsets[-1], new_ids, weights)
-    run_team(_copy_selected, size, offsets, neighbors, weights, rows, new_ids, new_offsets, new_neighbors, new_weights)
-    return new_offsets, new_neighbors, new_weights
-
-
-def _find_places(keys: Array, num_rows: int) -> tuple[Array, Array]:
-    """Return the first place of every (thread, row) `[T, R]`, and the offsets `[R+1]` of the rows.
-
-    There are fewer threads where rows are many: the counters take no more than 8 bytes per edge, or one thread's.
-    """
-    size = max(1, min(team_size(keys.size), keys.size // max(num_rows, 1)))
-    starts = np.zeros((size, num_rows), np.int64)
-    run_team(_count_keys, size, keys, starts)
-    offsets = np.empty(num_rows + 1, np.int64)
-    _counts_to_starts(starts, offsets)
-    return starts, offsets
+    new = _room(new_offsets[-1], new_ids, weights)
+    run_team(_copy_selected, size, np.zeros(1, np.int64), *old, weights, rows, new_ids, new_offsets, *new)
+    return new_offsets, *new
 
 
 def _room(size: int, neighbors: Array, weights: Array | None) -> tuple[Array, Array | None]:
@@ -99,60 +123,12 @@ def _contiguous(weights: Array | None) -> Array | None:
 
 
 @njit(**JIT)
-def _count_keys(rank, size, keys, counts):
-    """Writes counts[rank]."""
-    first, last = part(rank, size, keys.size)
-    for i in range(first, last):
-        counts[rank, keys[i]] += 1
-
-
-@njit(**JIT)
-def _counts_to_starts(counts, offsets):
-    """Turns counts [T, R] into the first place of every (thread, row), in place, and fills offsets [R+1]."""
-    place = 0
-    for row in range(counts.shape[1]):
-        offsets[row] = place
-        for rank in range(counts.shape[0]):
-            count = counts[rank, row]
-            counts[rank, row] = place
-            place += count
-    offsets[counts.shape[1]] = place
-
-
-@njit(**JIT)
-def _place_edges(rank, size, keys, neighbors, weights, starts, new_neighbors, new_weights):
-    """Writes the places that starts[rank] gives, which no other thread has."""
-    first, last = part(rank, size, keys.size)
-    for i in range(first, last):
-        place = starts[rank, keys[i]]
-        starts[rank, keys[i]] = place + 1
-        new_neighbors[place] = neighbors[i]
-        if weights is not None:
-            new_weights[place] = weights[i]
-
-
-@njit(**JIT)
-def _place_rows(rank, size, offsets, keys, weights, starts, new_neighbors, new_weights):
-    """As _place_edges, with the row number as neighbour; parts are cut by edges, so a hub is shared by threads."""
-    first, last = part(rank, size, keys.size)
-    row = np.searchsorted(offsets, np.uint64(first), side="right") - 1
-    for i in range(first, last):
-        while offsets[row + 1] <= np.uint64(i):
-            row += 1
-        place = starts[rank, keys[i]]
-        starts[rank, keys[i]] = place + 1
-        new_neighbors[place] = row
-        if weights is not None:
-            new_weights[place] = weights[i]
-
-
-@njit(**JIT)
 def _row_part(rank, size, offsets):
     """The rows of one thread: parts of about equal numbers of edges and rows."""
     num_rows = offsets.size - 1
-    total = offsets[num_rows] + num_rows
+    total = np.int64(offsets[num_rows]) + num_rows
     first, last = part(rank, size, total)
-    return _row_at(offsets, first), _row_at(offsets, last)
+    return np.uint64(_row_at(offsets, first)), np.uint64(_row_at(offsets, last))
 
 
 @njit(**JIT)
@@ -161,7 +137,7 @@ def _row_at(offsets, work):
     low, high = 0, offsets.size - 1
     while low < high:
         middle = (low + high) // 2
-        if offsets[middle] + middle < work:
+        if np.int64(offsets[middle]) + middle < work:
             low = middle + 1
         else:
             high = middle
@@ -169,70 +145,87 @@ def _row_at(offsets, work):
 
 
 @njit(**JIT)
-def _count_distinct(rank, size, offsets, neighbors, new_counts):
+def _count_distinct(rank, size, offsets, neighbors, drop_loops, new_counts):
     """Writes new_counts[row + 1] for the thread's rows."""
     first, last = _row_part(rank, size, offsets)
     for row in range(first, last):
         count = 0
-        for i in range(offsets[row], offsets[row + 1]):
-            if i == offsets[row] or neighbors[i] != neighbors[i - 1]:
+        previous = NOBODY
+        for i in range(offsets[row], offsets[row + ONE]):
+            neighbor = np.uint64(neighbors[i])
+            if neighbor != previous and not (drop_loops and neighbor == row):
                 count += 1
-        new_counts[row + 1] = count
+            previous = neighbor
+        new_counts[row + ONE] = count
 
 
 @njit(**JIT)
-def _join_duplicates(rank, size, offsets, neighbors, weights, code, new_offsets, new_neighbors, new_weights):
+def _join_duplicates(
+    rank, size, offsets, neighbors, weights, code, drop_loops, new_offsets, new_neighbors, new_weights
+):
     """Writes the thread's rows; code: 0 first, 1 last, 2 min, 3 max, 4 sum. NaN wins min and max."""
     first, last = _row_part(rank, size, offsets)
     for row in range(first, last):
-        place = new_offsets[row] - 1
-        for i in range(offsets[row], offsets[row + 1]):
-            if i == offsets[row] or neighbors[i] != neighbors[i - 1]:
-                place += 1
-                new_neighbors[place] = neighbors[i]
+        place = new_offsets[row]  # where the next distinct neighbour goes
+        previous = NOBODY
+        for i in range(offsets[row], offsets[row + ONE]):
+            neighbor = np.uint64(neighbors[i])
+            if drop_loops and neighbor == row:
+                continue
+            if neighbor != previous:
+                new_neighbors[place] = neighbor
                 if weights is not None:
                     new_weights[place] = weights[i]
+                place += ONE
+                previous = neighbor
             elif weights is not None:
-                old, new = new_weights[place], weights[i]
+                old, new = new_weights[place - ONE], weights[i]
                 is_extreme = (code == 2 and new < old) or (code == 3 and new > old) or (code in (2, 3) and new != new)
                 if code == 1 or is_extreme:
-                    new_weights[place] = new
+                    new_weights[place - ONE] = new
                 elif code == 4:
-                    new_weights[place] = old + new
+                    new_weights[place - ONE] = old + new
 
 
 @njit(**JIT)
-def _count_selected(rank, size, offsets, neighbors, rows, new_ids, new_counts):
-    """Writes new_counts[i + 1] for the thread's share of the rows."""
-    first, last = part(rank, size, rows.size)
-    for k in range(first, last):
-        count = 0
-        for i in range(offsets[rows[k]], offsets[rows[k] + 1]):
-            if new_ids[neighbors[i]] >= 0:
-                count += 1
-        new_counts[k + 1] = count
+def _count_selected(rank, size, claimed, offsets, neighbors, rows, new_ids, new_counts):
+    """Writes new_counts[k + 1] for the rows that the thread takes."""
+    first = fetch_add(claimed, 0, ROWS_PER_CLAIM)
+    while first < rows.size:
+        for k in range(first, min(first + ROWS_PER_CLAIM, rows.size)):
+            row = np.uint64(rows[k])
+            count = 0
+            for i in range(offsets[row], offsets[row + ONE]):
+                count += new_ids[neighbors[i]] >= 0
+            new_counts[k + 1] = count
+        first = fetch_add(claimed, 0, ROWS_PER_CLAIM)
 
 
 @njit(**JIT)
-def _copy_selected(rank, size, offsets, neighbors, weights, rows, new_ids, new_offsets, new_neighbors, new_weights):
-    """Writes the thread's share of the rows."""
-    first, last = part(rank, size, rows.size)
-    for k in range(first, last):
-        place = new_offsets[k]
-        for i in range(offsets[rows[k]], offsets[rows[k] + 1]):
-            new_id = new_ids[neighbors[i]]
-            if new_id >= 0:
-                new_neighbors[place] = new_id
-                if weights is not None:
-                    new_weights[place] = weights[i]
-                place += 1
+def _copy_selected(
+    rank, size, claimed, offsets, neighbors, weights, rows, new_ids, new_offsets, new_neighbors, new_weights
+):
+    """Writes the rows that the thread takes."""
+    first = fetch_add(claimed, 0, ROWS_PER_CLAIM)
+    while first < rows.size:
+        for k in range(first, min(first + ROWS_PER_CLAIM, rows.size)):
+            row = np.uint64(rows[k])
+            place = np.uint64(new_offsets[k])
+            for i in range(offsets[row], offsets[row + ONE]):
+                new_id = new_ids[neighbors[i]]
+                if new_id >= 0:
+                    new_neighbors[place] = new_id
+                    if weights is not None:
+                        new_weights[place] = weights[i]
+                    place += ONE
+        first = fetch_add(claimed, 0, ROWS_PER_CLAIM)
 
 
 def count_self_loops(offsets: Array, neighbors: Array) -> int:
     """Return how many neighbours equal their row."""
     size = team_size(neighbors.size)
     counts = np.zeros(size, np.int64)
-    run_team(_count_loops, size, np.ascontiguousarray(offsets), np.ascontiguousarray(neighbors), counts)
+    run_team(_count_loops, size, as_unsigned(offsets), as_unsigned(neighbors), counts)
     return int(counts.sum())
 
 
@@ -242,7 +235,6 @@ def _count_loops(rank, size, offsets, neighbors, counts):
     first, last = _row_part(rank, size, offsets)
     count = 0
     for row in range(first, last):
-        for i in range(offsets[row], offsets[row + 1]):
-            if neighbors[i] == row:
-                count += 1
+        for i in range(offsets[row], offsets[row + ONE]):
+            count += np.uint64(neighbors[i]) == row
     counts[rank] = count

@@ -35,10 +35,11 @@ class Watch:
 
     def __init__(self, look: Callable[[int], None] | None = None) -> None:
         self._look = look
+        self.shared = np.zeros(SHARED_SIZE, np.int64)  # of the last run
 
     def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
         """Run `worker(rank, size, shared, *args)` for every rank; return `shared [512] int64` as they left it."""
-        shared = np.zeros(SHARED_SIZE, np.int64)
+        shared = self.shared = np.zeros(SHARED_SIZE, np.int64)
 
         def stop() -> None:
             shared[STOP] = 1

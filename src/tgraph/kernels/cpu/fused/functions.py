@@ -29,6 +29,12 @@ def maximum(left, right):
 
 
 @njit(**JIT)
+def either(left, right):
+    """Whether one of two truth values holds."""
+    return left or right
+
+
+@njit(**JIT)
 def absolute(value):
     """The magnitude."""
     return abs(value)
@@ -59,6 +65,12 @@ def change(old, new):
         return 0.0
     difference = abs(new * 1.0 - old * 1.0)
     return 1.0 if difference == 0.0 else difference  # integers beyond 2^53 that float64 cannot tell apart
+
+
+@njit(**JIT)
+def differs(old, new):
+    """Whether a value changed; NaN equals NaN."""
+    return old != new and (old == old or new == new)
 
 
 def invert(value):

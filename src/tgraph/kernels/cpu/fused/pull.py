@@ -2,66 +2,54 @@
 
 Each iteration, every thread: makes the messages that depend on their sender alone, and its share of `total`, for its
 part of the vertices; meets the others; takes chunks of vertices and reduces, updates and measures the change of each;
-meets the others; decides like all of them whether to go on. A vertex is written by the thread that took its chunk. What
-is summed over vertices is summed per chunk and then in the order of chunks, so no answer depends on the number of
-threads.
+meets the others; decides like all of them whether to go on. A vertex is written by the thread that took its chunk. A
+vertex with very many edges is a chunk of its own, whose edges were reduced in pieces before, by all threads. What is
+summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no answer
+depends on the number of threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numba import njit
 from numba.core.errors import NumbaError
 
-from tgraph.dtypes import identity, reduced_dtype
+from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import load_kernel
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError, Translation, translate
-from tgraph.kernels.cpu.team import as_unsigned, team_size, watch_team
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.team import JIT, team_size
+from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
 WORK_PER_CHUNK = 1 << 14  # edges and vertices
-SHARED_SIZE = 64  # int64 words, 8 apart: each in a cache line of its own
-ARRIVALS, STOP, HALT, ITERATION, COUNTERS = 0, 8, 16, 24, 32
+HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
 _REDUCE = {
     "sum": "acc = Acc(acc + m)",
     "mean": "acc = Acc(acc + m)",
     "min": "acc = minimum(acc, m)",
     "max": "acc = maximum(acc, m)",
-    "any": "acc = acc or m\n                    if acc:\n                        break",
+    "any": "acc = acc or m\nif acc:\n    break",
+    "count": "pass",
 }
 
-_TEXT = '''"""A kernel that tgraph wrote. It is made anew when it is missing."""
-
-import numpy as np
-from math import inf, nan
-from numba import njit
-
-from tgraph.kernels.cpu.atomics import fetch_add, load, store
-from tgraph.kernels.cpu.barrier import meet
-from tgraph.kernels.cpu.clock import ticks
-from tgraph.kernels.cpu.fused.functions import absolute, exp, invert, log, maximum, minimum, sqrt, where
-from tgraph.kernels.cpu.fused.functions import change as default_change
-from tgraph.kernels.cpu.team import JIT, part
-
-ONE = np.uint64(1)
-Acc = np.{acc_type}
-Message = np.{message_type}
+_TEXT = """
+{types}
 
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, offsets, neighbors, messages, totals, changes,
+def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, messages, totals, changes,
            residuals, times, nothing{arrays}{constants}):
     meeting = 1
-    num_chunks = cuts.size - 1
+    num_chunks, num_pieces = cuts.size - 1, np.int64(pieces.shape[0])
     if rank == 0:
         times[0] = ticks()
     for iteration in range(limit):
-        counter = {counters} + 8 * (iteration % 3)
+        counter = 24 + 16 * (iteration % 3)
         first, last = part(rank, size, num_chunks)
         for chunk in range(first, last):
             subtotal = 0.0
@@ -72,22 +60,37 @@ def worker(rank, size, shared, limit, tolerance, cuts, offsets, neighbors, messa
         total_sum = 0.0
         for chunk in range(num_chunks):
             total_sum += totals[chunk]
+        while num_pieces > 0:
+            piece = fetch_add(shared, counter + 8, 1)
+            if piece >= num_pieces:
+                meeting = meet(shared, meeting, size)
+                break
+            u, side = pieces[piece, 0], pieces[piece, 1]
+            acc = nothing
+            {gather_piece}
+            partials[piece] = acc
         while True:
             chunk = fetch_add(shared, counter, 1)
             if chunk >= num_chunks:
                 break
             changed = 0.0
-            for u in range(cuts[chunk], cuts[chunk + 1]):
+            if piece_of[chunk + 1] > piece_of[chunk]:
+                u = cuts[chunk]
                 acc = nothing
-                for e in range(offsets[u], offsets[u + ONE]):
-                    v = neighbors[e]
-                    {gather}
-                    {reduce}
+                for piece in range(piece_of[chunk], piece_of[chunk + 1]):
+                    m = partials[piece]
+                    {reduce_piece}
                 {finish}
+            else:
+                for u in range(cuts[chunk], cuts[chunk + 1]):
+                    acc = nothing
+                    {gather}
+                    {finish_inner}
             changes[chunk] = changed
         if rank == 0:
-            shared[{counters} + 8 * ((iteration + 2) % 3)] = 0
-            shared[{halt}] = load(shared, {stop})
+            shared[24 + 16 * ((iteration + 2) % 3)] = 0
+            shared[24 + 16 * ((iteration + 2) % 3) + 8] = 0
+            shared[72] = load(shared, 8)
         meeting = meet(shared, meeting, size)
         residual = 0.0
         for chunk in range(num_chunks):
@@ -95,167 +98,161 @@ def worker(rank, size, shared, limit, tolerance, cuts, offsets, neighbors, messa
         if rank == 0:
             residuals[iteration] = residual
             times[iteration + 1] = ticks()
-            store(shared, {iteration}, iteration + 1)
+            store(shared, 16, iteration + 1)
         {swap}
-        if residual <= tolerance or shared[{halt}] != 0:
+        if residual <= tolerance or shared[72] != 0:
             break
-'''
+"""
+
+_GATHER = """
+for e in range({first}, {last}):
+    v = neighbors{side}[e]
+    {make}
+    {reduce}
+"""
 
 
-@dataclass(frozen=True)
-class PullProgram:
-    """What a kernel is made from: functions and the names and types around them."""
-
-    functions: dict[str, Callable[..., Any]]  # message, update, and total and change where the program has them
-    parameters: dict[str, tuple[str, ...]]
-    field_dtypes: dict[str, np.dtype[Any]]
-    edge_names: tuple[str, ...]  # edge data beyond the weights
-    weighted: bool
-    message_dtype: np.dtype[Any]
-    reduce: str
-    is_message_per_vertex: bool
-    main_field: str
-
-
-@dataclass(frozen=True)
-class PullKernel:
-    """A compiled kernel and the order of its arguments."""
-
-    worker: Callable[..., None]
-    program: PullProgram
-    updated: tuple[str, ...]  # fields that update returns
-    constants: dict[str, Any]
-
-    @property
-    def swaps(self) -> bool:
-        """Whether new values go to arrays of their own and change places with the old ones after each iteration."""
-        return not self.program.is_message_per_vertex
-
-
-def build_pull_kernel(program: PullProgram) -> PullKernel:
-    """Write the kernel of a program, or raise `NotTranslatableError`."""
-    translations = {name: translate(function, name) for name, function in program.functions.items()}
-    constants: dict[str, Any] = {}
-    for name, translation in translations.items():
-        owner = getattr(program.functions[name], "__self__", None)
-        constants |= {f"self_{constant}": getattr(owner, constant) for constant in translation.constants}
-    updated = translations["update"].returned or (program.main_field,)
-    text = _write_text(program, translations, updated, tuple(constants))
-    return PullKernel(load_kernel(text).worker, program, updated, constants)
-
-
-def _write_text(
-    program: PullProgram, translations: dict[str, Translation], updated: tuple[str, ...], constants: tuple[str, ...]
-) -> str:
+def _write_text(program: KernelProgram, num_sides: int) -> str:
     swaps = not program.is_message_per_vertex
-    edge_arrays = [*(["E_weight"] if program.weighted else []), *(f"E_{name}" for name in program.edge_names)]
-    new_arrays = [f"N_{name}" for name in updated] if swaps else []
-    arrays = [*edge_arrays, *(f"F_{name}" for name in program.field_dtypes), *new_arrays]
-    return _TEXT.format(
-        acc_type=_type_name(reduced_dtype(program.reduce, program.message_dtype)),
-        message_type=_type_name(program.message_dtype),
-        functions="\n\n".join(f"@njit(**JIT)\n{translation.source}\n" for translation in translations.values()),
-        arrays="".join(f", {array}" for array in arrays),
-        constants="".join(f", {constant}" for constant in constants),
-        prepare=_prepare(program, translations),
-        gather=_gather(program, translations),
-        reduce="pass" if program.reduce == "count" else _REDUCE[program.reduce],
-        finish="\n                ".join(_finish(program, translations, updated)),
-        swap="\n        ".join(f"F_{name}, N_{name} = N_{name}, F_{name}" for name in updated) if swaps else "",
-        counters=COUNTERS,
-        halt=HALT,
-        stop=STOP,
-        iteration=ITERATION,
+    new_arrays = [f"N_{name}" for name in program.updated] if swaps else []
+    exchanges = [f"F_{name}, N_{name} = N_{name}, F_{name}" for name in program.updated]
+    parts = ("offsets", "neighbors", *program.edge_arrays)
+    rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
+    finish = "\n".join(_finish(program, num_sides))
+    return HEAD + _TEXT.format(
+        types=type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype),
+        functions=program.text_of_functions(("message", "update", "total", "change")),
+        arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays]),
+        constants=listed(program.constants),
+        prepare=_prepare(program),
+        gather_piece=block(_gather_piece(program, num_sides), 3),
+        reduce_piece=block(_REDUCE[program.reduce], 5),
+        gather=block("\n".join(_gather(program, side) for side in range(num_sides)), 5),
+        finish=block(finish, 4),
+        finish_inner=block(finish, 5),
+        swap=block("\n".join(exchanges if swaps else []), 2),
     )
 
 
-def _call(program: PullProgram, translation: Translation, function: str, names: dict[str, str]) -> str:
-    arguments = [names[parameter] for parameter in program.parameters[function]]
-    return f"{function}({', '.join([*arguments, *(f'self_{constant}' for constant in translation.constants)])})"
-
-
-def _prepare(program: PullProgram, translations: dict[str, Translation]) -> str:
+def _prepare(program: KernelProgram) -> str:
     names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
     lines = []
     if program.is_message_per_vertex:
-        lines.append(f"messages[v] = {_call(program, translations['message'], 'message', names)}")
-    if "total" in translations:
-        lines.append(f"subtotal += {_call(program, translations['total'], 'total', names)}")
-    return "\n                ".join(lines or ["pass"])
+        lines.append(f"messages[v] = {program.text_of_call('message', names)}")
+    if "total" in program.functions:
+        lines.append(f"subtotal += {program.text_of_call('total', names)}")
+    return block("\n".join(lines or ["pass"]), 4)
 
 
-def _gather(program: PullProgram, translations: dict[str, Translation]) -> str:
-    if program.is_message_per_vertex:
-        return "m = messages[v]"
-    names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "E_weight[e]" if program.weighted else "1"}
-    names |= {name: f"E_{name}[e]" for name in program.edge_names}
-    for name in program.field_dtypes:
-        names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
-    return f"m = Message({_call(program, translations['message'], 'message', names)})"
+def _gather(program: KernelProgram, side: int, first: str = "", last: str = "") -> str:
+    """The loop over the edges of u, all of them or those from first to last."""
+    make = "m = messages[v]"
+    if not program.is_message_per_vertex:
+        names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "1"}
+        names |= {name: f"{name}{side}[e]" for name in program.edge_arrays}
+        for name in program.field_dtypes:
+            names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
+        make = f"m = Message({program.text_of_call('message', names)})"
+    first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
+    reduce = block(_REDUCE[program.reduce], 1)
+    return _GATHER.format(side=side, first=first, last=last, make=make, reduce=reduce).strip("\n")
 
 
-def _finish(program: PullProgram, translations: dict[str, Translation], updated: tuple[str, ...]) -> list[str]:
+def _gather_piece(program: KernelProgram, num_sides: int) -> str:
+    lines = []
+    for side in range(num_sides):
+        loop = _gather(program, side, "pieces[piece, 2]", "pieces[piece, 3]")
+        lines.append(f"if side == {side}:\n    {block(loop, 1)}")
+    return "\n".join(lines)
+
+
+def _finish(program: KernelProgram, num_sides: int) -> list[str]:
     """The lines that end a vertex: what came in, the new fields, how much changed."""
-    degree = "np.int64(offsets[u + ONE] - offsets[u])"
+    degree = " + ".join(f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
     lines = {"count": [f"acc = {degree}"], "mean": [f"acc = Acc(acc / max({degree}, 1))"]}.get(program.reduce, [])
     names = {"incoming": "acc", "total": "total_sum", **{name: f"F_{name}[u]" for name in program.field_dtypes}}
-    lines.append(f"result = {_call(program, translations['update'], 'update', names)}")
-    single = translations["update"].returned is None
-    for position, name in enumerate(updated):
+    lines.append(f"result = {program.text_of_call('update', names)}")
+    single = program.translations["update"].returned is None
+    for position, name in enumerate(program.updated):
         value = "result" if single else f"result[{position}]"
-        lines.append(f"new_{name} = np.{_type_name(program.field_dtypes[name])}({value})")
+        lines.append(f"new_{name} = np.{type_name(program.field_dtypes[name])}({value})")
         names[f"new_{name}"] = f"new_{name}"
-    if "change" in translations:
-        for name in program.field_dtypes:
-            names.setdefault(f"new_{name}", f"F_{name}[u]")
-        lines.append(f"changed += {_call(program, translations['change'], 'change', names)}")
+    for name in program.field_dtypes:
+        names.setdefault(f"new_{name}", f"F_{name}[u]")
+    if "change" in program.functions:
+        lines.append(f"changed += {program.text_of_call('change', names)}")
     else:
-        main = program.main_field
-        lines.append(f"changed += default_change(F_{main}[u], {'new_' + main if main in updated else f'F_{main}[u]'})")
+        lines.append(f"changed += default_change(F_{program.main_field}[u], {names['new_' + program.main_field]})")
     place = "F" if program.is_message_per_vertex else "N"
-    return [*lines, *(f"{place}_{name}[u] = new_{name}" for name in updated)]
+    return [*lines, *(f"{place}_{name}[u] = new_{name}" for name in program.updated)]
 
 
-def _type_name(dtype: np.dtype[Any]) -> str:
-    return "bool_" if dtype.kind == "b" else dtype.name
+def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
+    """Cut the vertices into chunks of about equal work, from the offsets of every side.
+
+    Returns the first vertex of every chunk and the number of vertices, `[C+1]`; the pieces of vertices with very many
+    edges, `[P, 4]`: vertex, side, first and last edge; the first piece of every chunk and their number, `[C+1]`.
+    """
+    num_vertices = sides[0].size - 1
+    inner = np.concatenate([_even_cuts(offsets, WORK_PER_CHUNK) for offsets in sides])
+    hubs = np.unique(np.concatenate([_find_hubs(offsets, HUB_EDGES) for offsets in sides]))
+    cuts = np.unique(np.concatenate([[0, num_vertices], inner, hubs, hubs + 1]).astype(np.int64))
+    pieces = [
+        (hub, side, first, min(first + WORK_PER_CHUNK, int(offsets[hub + 1])))
+        for hub in hubs.tolist()
+        for side, offsets in enumerate(sides)
+        for first in range(int(offsets[hub]), int(offsets[hub + 1]), WORK_PER_CHUNK)
+    ]
+    table = np.array(pieces, np.uint64).reshape(-1, 4)
+    return cuts.astype(np.uint64), table, np.searchsorted(table[:, 0], cuts.astype(np.uint64)).astype(np.int64)
 
 
-def cut_by_work(offsets: Array) -> Array:
-    """Return the first vertex of every chunk and the number of vertices, `[C+1] uint64`."""
+@njit(**JIT)
+def _even_cuts(offsets, work):
+    """Return the vertices at which the work of all vertices before them passes a multiple of `work`."""
     num_vertices = offsets.size - 1
-    work = int(offsets[-1]) + num_vertices
-    limits = np.arange(WORK_PER_CHUNK, work, WORK_PER_CHUNK)
-    inner = np.searchsorted(offsets[1:] + np.arange(1, num_vertices + 1), limits)
-    return np.unique(np.concatenate([[0], inner, [num_vertices]])).astype(np.uint64)
+    cuts = np.empty((offsets[num_vertices] + num_vertices) // work, np.int64)
+    for i in range(cuts.size):
+        low, high = 0, num_vertices
+        while low < high:
+            middle = (low + high) // 2
+            if offsets[middle + 1] + middle + 1 < (i + 1) * work:
+                low = middle + 1
+            else:
+                high = middle
+        cuts[i] = low
+    return cuts
+
+
+@njit(**JIT)
+def _find_hubs(offsets, many):
+    """Return the vertices with at least `many` edges."""
+    found = np.empty(offsets[offsets.size - 1] // many, np.int64)
+    count = 0
+    for vertex in range(offsets.size - 1):
+        if offsets[vertex + 1] - offsets[vertex] >= many:
+            found[count] = vertex
+            count += 1
+    return found[:count]
 
 
 class PullRun:
     """A kernel on one graph: fields are read and written in place, iteration by iteration."""
 
-    def __init__(
-        self,
-        kernel: PullKernel,
-        rows: tuple[Array, Array, Array | None],
-        edge_data: dict[str, Array],
-        fields: dict[str, Array],
-    ) -> None:
-        offsets, neighbors, weights = rows
-        self._kernel, self._fields = kernel, fields
-        self._size = team_size(int(offsets[-1]) + offsets.size - 1)
-        self._cuts = cut_by_work(offsets)
-        program, num_vertices = kernel.program, offsets.size - 1
+    def __init__(self, program: KernelProgram, sides: list[Side], fields: dict[str, Array]) -> None:
+        self._worker = load_kernel(_write_text(program, len(sides))).worker
+        self._fields, self._constants = fields, program.constants
+        num_vertices = sides[0].rows[0].size - 1
+        self._size = team_size(sum(side.rows[1].size for side in sides) + num_vertices)
+        cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
+        partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))
         messages = np.empty(num_vertices if program.is_message_per_vertex else 0, program.message_dtype)
-        sums = [np.zeros(self._cuts.size - 1) for _ in range(2)]
-        self._before = (self._cuts, as_unsigned(offsets), as_unsigned(neighbors), messages, *sums)
-        dtype = reduced_dtype(program.reduce, program.message_dtype)
-        self._nothing = dtype.type(
-            identity("sum" if program.reduce == "mean" else program.reduce, program.message_dtype)
-        )
-        self._edge_arrays = [
-            *([weights] if program.weighted else []),
-            *(edge_data[name] for name in program.edge_names),
-        ]
-        self._new = {name: np.empty_like(fields[name]) for name in kernel.updated} if kernel.swaps else {}
+        sums = [np.zeros(cuts.size - 1) for _ in range(2)]
+        self._before = (cuts, pieces, piece_of, partials, messages, *sums)
+        self._nothing = program.nothing
+        self._rows = [array for side in sides for array in side.arrays(program)]
+        swaps = not program.is_message_per_vertex  # new values then have arrays of their own, which change places
+        self._new = {name: np.empty_like(fields[name]) for name in program.updated} if swaps else {}
         try:
             self.advance(0, 0.0)  # compiles, or takes the compiled code from the disk
         except NumbaError as error:
@@ -268,36 +265,15 @@ class PullRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        shared = np.zeros(SHARED_SIZE, np.int64)
         residuals, times = np.zeros(limit), np.zeros(limit + 1, np.int64)
-        fields = [*self._fields.values(), *self._new.values()]
-        interrupted = False
-
-        def stop() -> None:
-            shared[STOP] = 1
-
-        args = (
-            shared,
-            limit,
-            float(tolerance),
-            *self._before,
-            residuals,
-            times,
-            self._nothing,
-            *self._edge_arrays,
-            *fields,
-        )
+        watch, interrupted = Watch(look), False
+        arrays = (*self._rows, *self._fields.values(), *self._new.values(), *self._constants.values())
+        traced = (residuals, times, self._nothing)
         try:
-            watch_team(
-                self._kernel.worker,
-                self._size,
-                (*args, *self._kernel.constants.values()),
-                stop,
-                None if look is None else lambda: look(int(shared[ITERATION])),
-            )
+            watch.run(self._worker, self._size, limit, float(tolerance), *self._before, *traced, *arrays)
         except KeyboardInterrupt:
             interrupted = True
-        done = int(shared[ITERATION])
+        done = int(watch.shared[DONE])
         if self._new and done % 2:
             for name, new in self._new.items():
                 self._fields[name][:] = new

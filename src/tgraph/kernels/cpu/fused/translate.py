@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import inspect
 import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 _STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
 _EXPRESSIONS = (
-    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Constant, ast.Name, ast.Attribute, ast.Dict),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Constant, ast.Name, ast.Attribute, ast.Dict, ast.Tuple),
     *(ast.operator, ast.unaryop, ast.cmpop, ast.expr_context, ast.keyword),
 )
 
@@ -73,6 +75,12 @@ def translate(function: Callable[..., Any], name: str) -> Translation:
 
 
 def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the tree of a function, for the caller to change."""
+    return copy.deepcopy(_parse_code(inspect.unwrap(getattr(function, "__func__", function))))
+
+
+@cache  # reading a source takes a millisecond, as long as a search of a small graph
+def _parse_code(function: Callable[..., Any]) -> ast.FunctionDef:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError) as error:

@@ -1,0 +1,80 @@
+"""Breadth-first search from several sources at once: how far is the nearest of them, and which is it.
+
+Returns: levels, int32, -1 = not reached; origins, vertex numbers of the nearest source, the smallest of several, -1 =
+not reached.
+Technique: level by level, as `tgraph.bfs`. A vertex keeps level and origin as one number, level * V + origin: the
+smallest is the nearest source, and among equally near ones the smallest vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+from tgraph.algorithms.sources import distinct_vertices
+from tgraph.dtypes import index_dtype
+from tgraph.elementwise import minimum, where
+from tgraph.graph import Graph
+from tgraph.program import Program
+from tgraph.results import Result
+from tgraph.run import How, run
+from tgraph.runtime import Array, Tensor
+
+UNREACHED = 1 << 62  # further than any level; one level more still fits into int64
+
+
+class MultiSourceBFS(Program):
+    """The nearest of some sources (vertex numbers), and how many edges away it is."""
+
+    reduce, monotonic = "min", True
+    vertex_fields = ("origins",)
+
+    def __init__(self, sources: Array) -> None:
+        self.sources = sources
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
+        runtime, self.step = graph.runtime, graph.num_vertices
+        sources = runtime.asarray(self.sources)
+        nearest = runtime.index_put(graph.full(UNREACHED, "int64"), sources, runtime.astype(sources, "int64"))
+        return {"nearest": nearest}, runtime.index_put(graph.full(False, "bool"), sources, True)
+
+    def message(self, nearest: Tensor) -> Tensor:
+        return nearest + self.step
+
+    def update(self, nearest: Tensor, incoming: Tensor) -> Tensor:
+        return minimum(nearest, incoming)
+
+    def settled(self, nearest: Tensor) -> Tensor:
+        return nearest < UNREACHED
+
+    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        nearest, runtime, count = fields["nearest"], graph.runtime, max(graph.num_vertices, 1)
+        reached = nearest < UNREACHED
+        levels = runtime.astype(where(reached, nearest // count, -1), "int32")
+        return {"levels": levels, "origins": runtime.astype(where(reached, nearest % count, -1), index_dtype(count))}
+
+
+def multi_source_bfs(
+    graph: Graph, sources: Iterable[Any], *, max_iterations: int | None = None, **how: Unpack[How]
+) -> Result:
+    """Find the nearest of several sources for every vertex, and how many edges away it is.
+
+    `distance_matrix` gives the distances from each of the sources.
+
+    Args:
+        graph: Edges are followed in their direction. Weights are ignored.
+        sources: Vertices, by the user's ids.
+        max_iterations: Look no further than this many edges; None = no limit.
+        how: How to run, see `tgraph.run`.
+
+    Returns:
+        A result with `levels` (-1 = not reached) and `origins` (vertex numbers; of sources equally near the smallest;
+        -1 = not reached).
+
+    >>> import tgraph as tg
+    >>> result = multi_source_bfs(tg.from_edges([0, 1, 3, 4], [1, 2, 2, 5]), [0, 3])
+    >>> result.levels.tolist(), result.origins.tolist()
+    ([0, 1, 1, 0, -1, -1], [0, 0, 3, 3, -1, -1])
+    """
+    chosen = distinct_vertices(graph, "sources", sources)
+    return run(MultiSourceBFS(chosen), graph, max_iterations=max_iterations, **how)

@@ -1,0 +1,304 @@
+"""The forward half of a search for shortest paths: levels, and the number of shortest paths to each vertex.
+
+Used by `tgraph.kernels.cpu.betweenness`, whose header says how it works and what it needs. A search is a row of every
+array of `make_scratch`; its threads share the words of `control`, and each keeps a copy of `state`. Words that are
+written in every level exist three times, one set for each of three levels in turn: while one level is written, the
+level before can still be read and the set of the next one is made 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.atomics import fetch_add, fetch_or, trailing_zeros
+from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.team import JIT, part
+from tgraph.kernels.cpu.watch import is_stopped
+from tgraph.runtime.protocol import Array
+
+BYTES_PER_SEARCH = 37  # per vertex: counts and flows 16 each, queue 4, bits; the rest is rarely touched
+CHUNK = 64  # queue positions, also words of 64 vertices, that a thread takes at once
+ALPHA = 10  # pull if the frontier has more than this part of the edges not seen yet
+BETA = 24  # push again if the frontier has less than this part of the vertices
+BUFFER = 1024  # vertices that a thread keeps before it puts them into the queue
+HUGE = 2.0**512  # where counts are scaled
+TINY = 2.0**-900  # counts so small need blocks
+
+# Words of a search that its threads share, 8 apart; word 0 counts arrivals. Those of a level are three times there.
+SETS, TURN, TAIL, EDGES, SWEEP, STOP, SET_SIZE = 8, 0, 8, 16, 24, 32, 40
+TOLD = SETS + 3 * SET_SIZE
+REACHED, ENDS, CONTROL_SIZE = TOLD + 14, TOLD + 15, TOLD + 16  # at the end: how many vertices, and if stopped
+# What every thread knows of a search. One that worked alone tells all but the last two to the others, from TOLD on.
+FIRST, LAST, DEPTH, FRONTIER_EDGES, SEEN_EDGES, PULLS, SCALES, FAILS, STOPS, WIDE, MEETING = range(11)
+STATE_SIZE = 11
+
+ZERO, ONE, SIX, LOW_BITS = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+
+
+def make_scratch(searches: int, num_vertices: int, dtype: np.dtype[Any], size: int) -> tuple[Array, ...]:
+    """Return what searches write into, one row for each. Counts and flows are apart for even and odd levels."""
+    words = -(-num_vertices // 64)
+    return (
+        np.empty((searches, num_vertices), dtype),  # queue: reached vertices, level by level
+        np.empty((searches, num_vertices + 2), dtype),  # starts: where each level begins in the queue
+        np.zeros((searches, num_vertices)),  # counts of even levels: shortest paths to a vertex, 0 = not known yet
+        np.zeros((searches, num_vertices)),  # counts of odd levels
+        np.zeros((searches, num_vertices)),  # flows of even levels: (1 + share) / paths, 0 = not known yet
+        np.zeros((searches, num_vertices)),  # flows of odd levels
+        np.zeros((searches, num_vertices), np.int32),  # blocks: a count has this many factors HUGE
+        np.zeros((searches, words), np.uint64),  # seen: a bit per vertex
+        np.zeros((searches, words), np.uint64),  # found: bits of the next level, while pulling
+        np.zeros((searches, num_vertices + 2), np.uint8),  # scaled: whether counts of a level were divided by HUGE
+        np.zeros((searches, 3, size, 8)),  # peaks: the largest and the smallest count that each thread saw in a level
+    )
+
+
+@njit(**JIT)
+def meet_team(control, state, size):
+    """Wait for the other threads of the search."""
+    if size > 1:
+        state[MEETING] = meet(control, state[MEETING], size)
+
+
+@njit(**JIT)
+def width(starts, depth):
+    """Return the number of vertices of a level."""
+    return np.int64(starts[depth + 1]) - np.int64(starts[depth])
+
+
+@njit(**JIT)
+def words_of(depth):
+    """Return where the shared words of a level begin."""
+    return SETS + SET_SIZE * (depth % 3)
+
+
+@njit(**JIT)
+def begin(rank, control, state, source, is_wide, out_offsets, own):
+    """Make the source the frontier."""
+    queue, starts, counts = own[0][0], own[0][1], own[0][2]
+    degree = np.int64(out_offsets[source + ONE] - out_offsets[source])
+    state[:WIDE] = 0
+    state[LAST], state[WIDE], state[FRONTIER_EDGES], state[SEEN_EDGES] = 1, is_wide, degree, degree
+    if rank == 0:
+        queue[0], starts[0], counts[source] = source, 0, 1.0
+        own[1][1][source >> SIX] = ONE << (source & LOW_BITS)
+        control[SETS : SETS + 3 * SET_SIZE] = 0
+
+
+@njit(**JIT)
+def forward(rank, size, shared, control, state, rows, is_symmetric, own):
+    """Count the paths to the frontier and find the next one.
+
+    Writes counts of this level, the queue behind the frontier, and bits of the next level.
+    """
+    (queue, starts, even_counts, odd_counts, _, _), (_, seen, found, scaled, peaks, _) = own
+    depth, slot, place = state[DEPTH], state[DEPTH] % 3, words_of(state[DEPTH])
+    if rank == 0:
+        control[words_of(depth + 1) : words_of(depth + 1) + SET_SIZE] = 0
+        control[place + STOP] = is_stopped(shared)
+        starts[depth + 1], scaled[depth] = state[LAST], state[SCALES]
+    if depth % 2 == 0:
+        peak, least = _scan(control, state, size == 1, rows, is_symmetric, odd_counts, even_counts, own)
+    else:
+        peak, least = _scan(control, state, size == 1, rows, is_symmetric, even_counts, odd_counts, own)
+    peaks[slot, rank, 0], peaks[slot, rank, 1] = peak, least
+    meet_team(control, state, size)
+    for other in range(size):
+        peak, least = max(peak, peaks[slot, other, 0]), min(least, peaks[slot, other, 1])
+    if state[PULLS] != 0:
+        low, high = part(rank, size, seen.size)
+        for word in range(np.uint64(low), np.uint64(high)):
+            seen[word] |= found[word]
+            found[word] = ZERO
+        meet_team(control, state, size)
+    state[SCALES], state[FAILS] = peak >= HUGE and state[WIDE] == 0, least < TINY
+    _advance(control, place, state, rows[1].size, queue.size)
+
+
+@njit(**JIT)
+def _advance(control, place, state, num_arcs, num_vertices):
+    """Make the vertices that were found the frontier, and choose how to go on; every thread decides the same."""
+    state[FIRST], state[LAST] = state[LAST], state[LAST] + control[place + TAIL]
+    state[FRONTIER_EDGES], state[STOPS] = control[place + EDGES], control[place + STOP]
+    state[SEEN_EDGES] += state[FRONTIER_EDGES]
+    state[DEPTH] += 1
+    has_many = state[FRONTIER_EDGES] * ALPHA > num_arcs - state[SEEN_EDGES]
+    state[PULLS] = (has_many or state[PULLS] != 0) and (state[LAST] - state[FIRST]) * BETA > num_vertices
+
+
+@njit(**JIT)
+def _scan(control, state, is_alone, rows, is_symmetric, before, counts, own):
+    """Writes counts of the frontier and the queue behind it; returns the largest and the smallest count."""
+    queue, blocks, seen, found, buffer = own[0][0], own[1][0], own[1][1], own[1][2], own[1][5]
+    out_offsets, out_targets, in_offsets, in_sources = rows
+    first, last, place = state[FIRST], state[LAST], words_of(state[DEPTH])
+    scale, is_push = 1.0 / HUGE if state[SCALES] != 0 else 1.0, state[PULLS] == 0
+    borders = (place, first, last)
+    if is_push and is_symmetric and state[WIDE] == 0 and first > 0:
+        return _count_and_push(
+            control, borders, is_alone, in_offsets, in_sources, before, counts, scale, queue, seen, buffer
+        )
+    peak, least = 0.0, HUGE
+    if first > 0 and state[WIDE] == 0:
+        peak, least = _count(control, borders, in_offsets, in_sources, before, counts, scale, queue)
+    elif first > 0:
+        _count_wide(control, borders, in_offsets, in_sources, before, counts, blocks, queue)
+    if is_push:
+        _push(control, borders, is_alone, out_offsets, out_targets, queue, seen, buffer)
+    else:
+        _pull(control, borders, in_offsets, in_sources, out_offsets, queue, seen, found, buffer)
+    return peak, least
+
+
+@njit(**JIT)
+def _count_and_push(control, borders, is_alone, offsets, neighbors, before, counts, scale, queue, seen, buffer):
+    """Count the paths to the frontier, and find the next one in the same scan: for edges that lead both ways."""
+    place, first, last = borders
+    peak, least, filled = 0.0, HUGE, ZERO
+    while True:
+        chunk = first + fetch_add(control, place + TURN, CHUNK)
+        if chunk >= last:
+            break
+        for position in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, last))):
+            vertex = queue[position]
+            previous, total = vertex, 0.0
+            for edge in range(offsets[vertex], offsets[vertex + ONE]):
+                neighbor = neighbors[edge]
+                total += before[neighbor] if neighbor != previous else 0.0
+                previous = neighbor
+                word, bit = neighbor >> SIX, ONE << (neighbor & LOW_BITS)
+                if seen[word] & bit == ZERO:
+                    if is_alone:
+                        seen[word] |= bit
+                    elif fetch_or(seen, word, bit) & bit != ZERO:
+                        continue
+                    buffer[filled] = neighbor
+                    filled += ONE
+                    if filled == np.uint64(BUFFER):
+                        filled = _flush(control, place, last, filled, offsets, queue, buffer)
+            total *= scale
+            counts[vertex] = total
+            peak, least = max(peak, total), min(least, total)
+    _flush(control, place, last, filled, offsets, queue, buffer)
+    return peak, least
+
+
+@njit(**JIT)
+def _count(control, borders, offsets, neighbors, before, counts, scale, queue):
+    """Count the paths to the frontier."""
+    place, first, last = borders
+    peak, least = 0.0, HUGE
+    while True:
+        chunk = first + fetch_add(control, place + TURN, CHUNK)
+        if chunk >= last:
+            return peak, least
+        for position in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, last))):
+            vertex = queue[position]
+            previous, total = vertex, 0.0
+            for edge in range(offsets[vertex], offsets[vertex + ONE]):
+                neighbor = neighbors[edge]
+                total += before[neighbor] if neighbor != previous else 0.0
+                previous = neighbor
+            total *= scale
+            counts[vertex] = total
+            peak, least = max(peak, total), min(least, total)
+
+
+@njit(**JIT)
+def _count_wide(control, borders, offsets, neighbors, before, counts, blocks, queue):
+    """Count the paths to the frontier: from 1 to HUGE, times HUGE to the power of the vertex's blocks."""
+    place, first, last = borders
+    while True:
+        chunk = first + fetch_add(control, place + TURN, CHUNK)
+        if chunk >= last:
+            break
+        for position in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, last))):
+            vertex = queue[position]
+            previous, total, block = vertex, 0.0, np.int32(0)
+            for edge in range(offsets[vertex], offsets[vertex + ONE]):
+                neighbor = neighbors[edge]
+                count = before[neighbor]
+                if count == 0.0 or neighbor == previous:
+                    continue
+                previous = neighbor
+                if blocks[neighbor] > block:
+                    total = total / HUGE if blocks[neighbor] == block + 1 else 0.0
+                    block = blocks[neighbor]
+                if blocks[neighbor] == block:
+                    total += count
+                elif blocks[neighbor] == block - 1:
+                    total += count / HUGE
+            if total >= HUGE:
+                total, block = total / HUGE, block + np.int32(1)
+            counts[vertex], blocks[vertex] = total, block
+
+
+@njit(**JIT)
+def _push(control, borders, is_alone, offsets, targets, queue, seen, buffer):
+    """Find the next frontier: who is not seen yet and an edge of the frontier leads to."""
+    place, first, last = borders
+    filled = ZERO
+    while True:
+        chunk = first + fetch_add(control, place + SWEEP, CHUNK)
+        if chunk >= last:
+            break
+        for position in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, last))):
+            vertex = queue[position]
+            for edge in range(offsets[vertex], offsets[vertex + ONE]):
+                target = targets[edge]
+                word, bit = target >> SIX, ONE << (target & LOW_BITS)
+                if seen[word] & bit == ZERO:
+                    if is_alone:
+                        seen[word] |= bit
+                    elif fetch_or(seen, word, bit) & bit != ZERO:
+                        continue
+                    buffer[filled] = target
+                    filled += ONE
+                    if filled == np.uint64(BUFFER):
+                        filled = _flush(control, place, last, filled, offsets, queue, buffer)
+    _flush(control, place, last, filled, offsets, queue, buffer)
+
+
+@njit(**JIT)
+def _pull(control, borders, in_offsets, in_sources, out_offsets, queue, seen, found, buffer):
+    """Find the next frontier: who is not seen yet and has an edge from someone seen. Writes found, its own words."""
+    place, _, last = borders
+    filled, num_vertices = ZERO, in_offsets.size - 1
+    while True:
+        chunk = fetch_add(control, place + SWEEP, CHUNK)
+        if chunk >= seen.size:
+            break
+        for word in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, seen.size))):
+            left, base = ~seen[word], word << SIX
+            if np.int64(base) + 64 > num_vertices:
+                left &= (ONE << np.uint64(num_vertices - np.int64(base))) - ONE
+            while left != ZERO:
+                bit = trailing_zeros(left)
+                left &= left - ONE
+                vertex = base + bit
+                for edge in range(in_offsets[vertex], in_offsets[vertex + ONE]):
+                    source = in_sources[edge]
+                    if seen[source >> SIX] >> (source & LOW_BITS) & ONE != ZERO:
+                        found[word] |= ONE << bit
+                        buffer[filled] = vertex
+                        filled += ONE
+                        if filled == np.uint64(BUFFER):
+                            filled = _flush(control, place, last, filled, out_offsets, queue, buffer)
+                        break
+    _flush(control, place, last, filled, out_offsets, queue, buffer)
+
+
+@njit(**JIT)
+def _flush(control, place, last, filled, out_offsets, queue, buffer):
+    """Move the vertices of the buffer to the queue; return 0, the number that it then holds."""
+    if filled > ZERO:
+        tail, edges = np.uint64(last + fetch_add(control, place + TAIL, np.int64(filled))), ZERO
+        for i in range(filled):
+            vertex = buffer[i]
+            queue[tail + i] = vertex
+            edges += out_offsets[vertex + ONE] - out_offsets[vertex]
+        fetch_add(control, place + EDGES, np.int64(edges))
+    return ZERO

@@ -1,0 +1,57 @@
+"""Kernels of whole algorithms end when the stop word is set, on any number of threads, with nobody left waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tgraph as tg
+from tgraph.config import config
+from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.coloring import first_fit_colors, largest_first_order
+from tgraph.kernels.cpu.mis import first_independent, random_order
+from tgraph.kernels.cpu.mst import minimum_spanning_forest
+from tgraph.kernels.cpu.scc import smallest_strongly_connected
+from tgraph.kernels.cpu.team import watch_team
+from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
+
+
+class StoppedWatch(Watch):
+    """Runs workers that are told to stop before they begin."""
+
+    def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
+        shared = np.zeros(SHARED_SIZE, np.int64)
+        shared[STOP] = 1
+        watch_team(worker, size, (shared, *args))
+        return shared
+
+
+def _rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    graph = tg.generate.rmat(10, 8, seed=1, weights=(1, 9), runtime="numpy").symmetrize()
+    return graph.adjacency("out").to_numpy()
+
+
+def _color(offsets: np.ndarray, targets: np.ndarray, _: np.ndarray, watch: Watch) -> Any:
+    return first_fit_colors(((offsets, targets),), largest_first_order(np.diff(offsets), 0), watch)
+
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "scc": lambda offsets, targets, _, watch: smallest_strongly_connected(offsets, targets, watch),
+    "mst": lambda *rows_and_watch: minimum_spanning_forest(*rows_and_watch[:3], True, rows_and_watch[3]),
+    "mis": lambda offsets, targets, _, watch: first_independent(
+        ((offsets, targets),), random_order(offsets.size - 1, 0), watch
+    ),
+    "coloring": _color,
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_stopped_kernel_ends(monkeypatch: pytest.MonkeyPatch, name: str, threads: int) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(config, "num_threads", threads)
+    assert KERNELS[name](*_rows(), StoppedWatch()) is not None
+    assert KERNELS[name](*_rows(), Watch()) is not None
