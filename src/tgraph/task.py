@@ -75,10 +75,12 @@ class Task:
         """Return offsets `[V+1]`, neighbours and weights `[E]` of one direction (`out` or `in`) as NumPy arrays."""
         return self.graph.adjacency(along).to_numpy()
 
-    def watch(self, what: str, total: int) -> Watch:
+    def watch(self, what: str, total: int | None = None) -> Watch:
         """Return what a kernel is run with, so that progress is shown (`done` of `total` `what`) and Ctrl-C works."""
         from tgraph.kernels.cpu.watch import Watch
 
+        if total is None:
+            return Watch(lambda done: self._progress.say(f"{done:,} {what}"))
         return Watch(lambda done: self._progress.say(f"{min(done, total):,} of {total:,} {what}"))
 
     def record(self, step: str, vertices: int, edges: int, residual: float | None = None) -> None:
@@ -87,6 +89,15 @@ class Task:
         self.trace.add(Iteration(step, vertices, edges, now - self._step_started, residual))
         self._progress.show(self.trace[-1])
         self._step_started = now
+
+    def record_all(self, rows: Array, ticks: Array) -> None:
+        """Note the iterations of one kernel: rows (pulled, vertices, edges) `[I, 3]` and the ticks `[I]` of each."""
+        now = time.perf_counter()
+        self.trace.add_all(rows, ticks / max(ticks.sum(), 1) * (now - self._step_started))
+        self._step_started = now
+        if rows.size:
+            pulled, vertices, edges = rows[-1].tolist()
+            self._progress.show(Iteration("pull" if pulled else "push", vertices, edges, 0.0), len(self.trace))
 
     def result(
         self,
@@ -97,7 +108,7 @@ class Task:
         vertex_fields: tuple[str, ...] = (),
     ) -> Result:
         """Return the result; NumPy arrays become tensors of the graph's runtime. The last step ends here."""
-        if not self.trace.iterations:
+        if not len(self.trace):
             self.record(self.name.lower(), self.graph.num_vertices, self.graph.num_arcs, residual)
         tensors = {name: self.graph.runtime.asarray(values) for name, values in fields.items()}
         return Result(self.name, self.graph, tensors, self.trace, converged, residual, vertex_fields)

@@ -94,6 +94,29 @@ def test_threads_change_no_bit(every_thread: None, directed: bool, dtype: Any) -
     check_betweenness(graph, together / (1 if directed else 2), sources=range(60), normalized=False)
 
 
+@pytest.mark.parametrize("threads", [2, 5])
+@pytest.mark.parametrize("small", [1, 12, 40])
+def test_one_thread_and_all_threads_take_turns(
+    every_thread: None, monkeypatch: pytest.MonkeyPatch, threads: int, small: int
+) -> None:
+    rng, sizes = np.random.default_rng(2), np.tile([1, 2, 9, 3, 30, 1, 14], 6)  # levels with few and with many edges
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    edges = [
+        rng.integers((low, middle), (middle, high), (2 * int(high - low), 2))
+        for low, middle, high in zip(starts, starts[1:], starts[2:], strict=False)
+    ]
+    pairs = np.concatenate(edges)
+    graph = tg.from_edges(pairs[:, 0], pairs[:, 1], directed=False, num_vertices=int(starts[-1]), runtime="numpy")
+    rows = graph.adjacency("out").to_numpy()[:2]
+    sources = np.arange(0, graph.num_vertices, 12, dtype=rows[1].dtype)
+    monkeypatch.setattr(kernel, "SMALL", small)
+    monkeypatch.setattr(kernel, "_plan", lambda *_: (1, threads))
+    together = kernel.path_shares(rows, rows, sources)
+    monkeypatch.setattr(kernel, "_plan", lambda *_: (1, 1))
+    assert together.tobytes() == kernel.path_shares(rows, rows, sources).tobytes()
+    check_betweenness(graph, together / 2, sources=sources, normalized=False)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("name", ["many rows", "few edges", "components", "one path"])
 def test_large_graphs_pass_their_check(every_thread: None, threads: int, name: str) -> None:

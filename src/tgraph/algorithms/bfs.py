@@ -2,7 +2,8 @@
 
 Returns: levels, int32, -1 = not reached; parents, vertex numbers, the source is its own, -1 = not reached.
 Technique: level by level, push from a small frontier and pull into the unreached vertices once the frontier is large
-(Beamer, Asanovic, Patterson 2012). A parent is the smallest neighbour one level closer: the same in every run.
+(Beamer, Asanovic, Patterson 2012; `tgraph.kernels.cpu.bfs`, or the program below). A parent is the smallest neighbour
+one level closer: the same in every run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tgraph.program import Program
 from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
+from tgraph.task import Task, uses_kernels
 
 UNREACHED = 1 << 30  # further than any level; one more still fits into int32
 
@@ -80,7 +82,7 @@ def bfs(
     Args:
         graph: Edges are followed in their direction.
         source: A vertex, by the user's id.
-        parents: Whether to find `parents` too, with one more pass over the edges.
+        parents: Whether to return `parents` too.
         max_iterations: Look no further than this many edges; None = no limit.
         how: How to run, see `tgraph.run`.
 
@@ -93,10 +95,27 @@ def bfs(
     ([0, 1, 1, 2, -1], [0, 0, 0, 1, -1])
     """
     start = graph.vertex_of(source)
+    if max_iterations is None and uses_kernels(graph, how):
+        return _search(graph, start, parents, how)
     result = run(BFS(start), graph, max_iterations=max_iterations, **how)
     if parents:
         add_parents(result, Parents(result.levels), start, how)
     return result
+
+
+def _search(graph: Graph, source: int, parents: bool, how: How) -> Result:
+    """Find levels and parents in one compiled kernel."""
+    from tgraph.kernels.cpu.bfs import search
+
+    with Task("BFS", graph, how) as task:
+        graph = task.graph
+        incoming = task.rows("in")[:2] if graph.has_in_edges else None
+        ascending = graph.is_sorted or graph.directed  # rows of incoming edges are built in ascending order
+        watch = task.watch("levels")
+        found = search(task.rows("out")[:2], incoming, source, ascending=ascending, watch=watch)
+        task.record_all(found.rows, found.ticks)
+        fields = {"levels": found.levels, "parents": found.parents} if parents else {"levels": found.levels}
+        return task.result(fields, vertex_fields=("parents",) if parents else ())
 
 
 def add_parents(result: Result, program: Program, source: int, how: How) -> None:

@@ -1,6 +1,6 @@
 """PageRank: how often a random surfer visits each vertex.
 
-Returns: ranks, float64, which sum to 1; `residual`, the L1 change of the last iteration.
+Returns: ranks, float64 unless asked for float32, which sum to 1; `residual`, the L1 change of the last iteration.
 Technique: power iteration over all vertices (Jacobi). The surfer follows an edge with probability `damping` and jumps
 elsewhere otherwise; where there is no edge to follow, it always jumps: the mass of such dangling vertices is spread
 like the jumps. Stops when the L1 change of an iteration is at most `tol_l1`, absolute, whatever the number of vertices.
@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tgraph.elementwise import where
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
@@ -30,14 +30,14 @@ class PageRank(Program):
 
     weighted = False
 
-    def __init__(self, damping: float, tol_l1: float, jumps: Array | None = None) -> None:
-        self.damping, self.tolerance, self.jumps = damping, tol_l1, jumps
+    def __init__(self, damping: float, tol_l1: float, jumps: Array | None = None, dtype: str = "float64") -> None:
+        self.damping, self.tolerance, self.jumps, self.dtype = damping, tol_l1, jumps, dtype
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         uniform = 1.0 / max(graph.num_vertices, 1)
-        jumps = graph.full(uniform, "float64") if self.jumps is None else graph.runtime.asarray(self.jumps)
-        strengths = out_strengths(graph, self.weighted)
-        return {"ranks": graph.full(uniform, "float64"), "strengths": strengths, "jumps": jumps}, None
+        jumps = graph.full(uniform, self.dtype) if self.jumps is None else graph.runtime.asarray(self.jumps, self.dtype)
+        strengths = graph.runtime.astype(out_strengths(graph, self.weighted), self.dtype)
+        return {"ranks": graph.full(uniform, self.dtype), "strengths": strengths, "jumps": jumps}, None
 
     def message(self, ranks: Tensor, strengths: Tensor) -> Tensor:
         return ranks / where(strengths > 0, strengths, 1.0)
@@ -69,6 +69,7 @@ def pagerank(
     *,
     personalization: Mapping[Any, float] | Array | Tensor | None = None,
     weighted: bool = False,
+    dtype: str = "float64",
     **how: Unpack[How],
 ) -> Result:
     """Rank the vertices by how often a random surfer visits them.
@@ -81,6 +82,7 @@ def pagerank(
         personalization: Where the surfer jumps to: a mapping from the user's ids to weights (0 where it has none), or
             one weight per vertex. Evenly unless given.
         weighted: Whether an edge is followed in proportion to its weight; else all edges of a vertex alike.
+        dtype: `float64`, or `float32`: half the memory and about 7 digits; `tol_l1` below 1e-6 may then not be reached.
         how: How to run, see `tgraph.run`.
 
     Returns:
@@ -95,10 +97,11 @@ def pagerank(
         raise InvalidArgumentError(f"damping={damping!r} must be from 0 to 1")
     if not tol_l1 >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
+    check_choice("dtype", dtype, ("float64", "float32"))
     if weighted:
         check_weights(graph, "pagerank")
     kind = WeightedPageRank if weighted else PageRank
-    program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization))
+    program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization), dtype)
     return run(program, graph, max_iterations=max_iterations, **how)
 
 

@@ -108,12 +108,11 @@ class FusedFrontier:
             progress.show(Iteration("push", graph.num_vertices, graph.num_arcs, 0.0), before + done)
 
         rows, ticks, interrupted = self._run.advance(limit, self._direction, look)
-        seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
-        for (pulled, vertices, arcs), share in zip(rows.tolist(), seconds.tolist(), strict=True):
-            trace.add(Iteration("pull" if pulled else "push", vertices, arcs, share))
+        trace.add_all(rows, ticks / max(ticks.sum(), 1) * (time.perf_counter() - started))
         self._state.iteration = len(trace)
-        if len(trace) > before:
-            progress.show(trace[-1], len(trace))
+        if rows.size:
+            pulled, vertices, arcs = rows[-1].tolist()
+            progress.show(Iteration("pull" if pulled else "push", vertices, arcs, 0.0), len(trace))
         return interrupted
 
 
@@ -141,9 +140,7 @@ class FusedOrdered:
             progress.show(Iteration("push", self._graph.num_vertices, self._graph.num_arcs, 0.0), done)
 
         rows, ticks, interrupted, gave_up = self._run.run(look)
-        seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
-        for (vertices, arcs), share in zip(rows.tolist(), seconds.tolist(), strict=True):
-            trace.add(Iteration("push", vertices, arcs, share))
+        trace.add_all(rows, ticks / max(ticks.sum(), 1) * (time.perf_counter() - started))
         self._state.iteration = len(trace)
         if interrupted:
             raise KeyboardInterrupt

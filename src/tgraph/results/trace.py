@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tgraph.runtime import Array
+
 
 @dataclass(frozen=True)
 class Iteration:
@@ -32,15 +34,29 @@ class Trace:
 
     engine: str
     kernel: str = "plain"  # or fused: compiled code
-    iterations: list[Iteration] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  # part of the run -> seconds
+    _parts: list[Iteration | tuple[Array, Array]] = field(default_factory=list, repr=False)
+    _count: int = field(default=0, repr=False)
 
     def add(self, iteration: Iteration) -> None:
         """Record one iteration."""
-        self.iterations.append(iteration)
+        self._parts.append(iteration)
+        self._count += 1
+
+    def add_all(self, rows: Array, seconds: Array) -> None:
+        """Record the iterations of a kernel: rows (pulled, vertices, edges) `[I, 3]` and seconds `[I]`."""
+        self._parts.append((rows, seconds))
+        self._count += len(rows)
+
+    @property
+    def iterations(self) -> list[Iteration]:
+        """All iterations; those of a kernel are made when they are first asked for."""
+        if len(self._parts) != self._count or any(isinstance(part, tuple) for part in self._parts):
+            self._parts = [one for part in self._parts for one in _iterations_of(part)]
+        return self._parts  # type: ignore[return-value]
 
     def __len__(self) -> int:
-        return len(self.iterations)
+        return self._count
 
     def __iter__(self) -> Iterator[Iteration]:
         return iter(self.iterations)
@@ -51,12 +67,14 @@ class Trace:
     @property
     def total_edges(self) -> int:
         """The number of active edges over all iterations."""
-        return sum(iteration.active_edges for iteration in self)
+        return sum(
+            part.active_edges if isinstance(part, Iteration) else int(part[0][:, 2].sum()) for part in self._parts
+        )
 
     @property
     def total_seconds(self) -> float:
         """The seconds of all iterations."""
-        return sum(iteration.seconds for iteration in self)
+        return sum(one.seconds if isinstance(one, Iteration) else float(one[1].sum()) for one in self._parts)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one dictionary per iteration."""
@@ -80,3 +98,13 @@ class Trace:
             f"Trace({self.engine}, {self.kernel}: {len(self)} iterations ({directions or 'none'}), "
             f"{self.total_edges:,} active edges, {self.total_seconds:.3f} s)"
         )
+
+
+def _iterations_of(part: Iteration | tuple[Array, Array]) -> list[Iteration]:
+    if isinstance(part, Iteration):
+        return [part]
+    rows, seconds = part
+    return [
+        Iteration("pull" if pulled else "push", vertices, edges, share)
+        for (pulled, vertices, edges), share in zip(rows.tolist(), seconds.tolist(), strict=True)
+    ]

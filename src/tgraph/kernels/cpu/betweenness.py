@@ -13,8 +13,8 @@ any float (a grid of 1000 x 1000 has 10^600): a level is scaled down where the o
 counts of a level then become too small beside the others, the search is done again with a power of 2^512 per vertex.
 
 Several sources at once, one per thread, are searched where memory allows; else all threads share one search. Needs 37
-bytes per vertex for every source searched at once (46 in a graph of one long path), and 8 per vertex for the scores. Rows must ascend: the second of two
-equal neighbours is left out.
+bytes per vertex for every source searched at once (46 where nearly every vertex has a level of its own), and 8 per
+vertex for the scores. Rows must ascend: the second of two equal neighbours is left out.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from tgraph.kernels.cpu.path_counts import (
     WIDE,
     ZERO,
     begin,
+    fill_zero,
     forward,
     make_scratch,
     meet_team,
@@ -126,14 +127,15 @@ def _run(rank, size, shared, rows, is_symmetric, sources, scratch, controls, sco
 @njit(**JIT)
 def _add_up(rank, size, controls, queue, even_counts, odd_counts, scores):
     """Add the shares that every search left in the place of its counts, in order, to the scores; they are 0 then."""
-    reached = controls[:, REACHED].sum()
+    reached = 0
+    for search in range(controls.shape[0]):
+        reached += controls[search, REACHED]
     if 2 * reached > scores.size:
         first, last = part(rank, size, scores.size)
         for search in range(controls.shape[0]):
             for vertex in range(np.uint64(first), np.uint64(last)):
                 scores[vertex] += even_counts[search, vertex] + odd_counts[search, vertex]
-            even_counts[search, first:last] = 0.0
-            odd_counts[search, first:last] = 0.0
+                even_counts[search, vertex], odd_counts[search, vertex] = 0.0, 0.0
     elif rank == 0:
         for search in range(controls.shape[0]):
             for position in range(np.uint64(controls[search, REACHED])):
@@ -146,8 +148,9 @@ def _add_up(rank, size, controls, queue, even_counts, odd_counts, scores):
 def _search(rank, size, shared, control, state, source, rows, is_symmetric, own, small):
     """Leave the shares of one source in the place of its counts, unless the user stops it."""
     starts, even_counts = own[0][1], own[0][2]
-    for is_wide in range(2):
-        _clean(rank, size, state, own, is_wide == 1)
+    is_wide = False
+    while True:
+        _clean(rank, size, state, own, is_wide)
         meet_team(control, state, size)
         begin(rank, control, state, source, is_wide, rows[0], own)
         meet_team(control, state, size)
@@ -156,41 +159,47 @@ def _search(rank, size, shared, control, state, source, rows, is_symmetric, own,
             return
         if state[FAILS] == 0:
             break
+        is_wide = True
     meet_team(control, state, size)
     if rank == 0:
-        control[SETS : SETS + 3 * SET_SIZE] = 0
+        fill_zero(control, SETS, SETS + 3 * SET_SIZE)
         even_counts[source] = 0.0
     meet_team(control, state, size)
     few = small * starts.size // max(rows[1].size, 1)  # vertices, with about so many edges
     depth = state[DEPTH] - 1
     while depth > 0:
-        if size == 1 or width(starts, depth) >= few:
-            _backward(rank, size, control, state, depth, rows, own)
-            depth -= 1
-        else:
-            while depth > 0 and width(starts, depth) < few:
-                if rank == 0:
-                    _backward(0, 1, control, state, depth, rows, own)
-                depth -= 1
+        is_alone = size > 1 and width(starts, depth) < few
+        if rank == 0 or not is_alone:
+            _backward(rank, 1 if is_alone else size, control, state, depth, rows, own)
+        depth -= 1
+        if is_alone and (depth == 0 or width(starts, depth) >= few):
             meet_team(control, state, size)
 
 
 @njit(**JIT)
 def _find_levels(rank, size, shared, control, state, rows, is_symmetric, own, small):
     """Go forward to the last level, or until counts become too small to go on without blocks."""
-    while state[FIRST] < state[LAST] and state[FAILS] == 0 and state[STOPS] == 0:
-        if size == 1 or state[FRONTIER_EDGES] >= small:
-            forward(rank, size, shared, control, state, rows, is_symmetric, own)
-            continue
-        meet_team(control, state, size)  # all have read the words of the last level
-        if rank == 0:
-            while (
-                state[FIRST] < state[LAST] and state[FRONTIER_EDGES] < small and state[FAILS] == 0 and state[STOPS] == 0
-            ):
-                forward(0, 1, shared, control, state, rows, is_symmetric, own)
-            control[TOLD : TOLD + WIDE] = state[:WIDE]
-        meet_team(control, state, size)
-        state[:WIDE] = control[TOLD : TOLD + WIDE]
+    while _goes_on(state):
+        is_alone = size > 1 and state[FRONTIER_EDGES] < small
+        if is_alone:
+            meet_team(control, state, size)  # all have read the words of the last level
+        while rank == 0 or not is_alone:
+            forward(rank, 1 if is_alone else size, shared, control, state, rows, is_symmetric, own)
+            if not (is_alone and _goes_on(state) and state[FRONTIER_EDGES] < small):
+                break
+        if is_alone:
+            if rank == 0:
+                for i in range(WIDE):
+                    control[TOLD + i] = state[i]
+            meet_team(control, state, size)
+            for i in range(WIDE):
+                state[i] = control[TOLD + i]
+
+
+@njit(**JIT)
+def _goes_on(state):
+    """Say whether there is another level to count."""
+    return state[FIRST] < state[LAST] and state[FAILS] == 0 and state[STOPS] == 0
 
 
 @njit(**JIT)
@@ -200,15 +209,15 @@ def _clean(rank, size, state, own, has_counts):
     reached = state[LAST]
     if 4 * reached > queue.size:
         low, high = part(rank, size, queue.size)
-        even_flows[low:high] = 0.0
-        odd_flows[low:high] = 0.0
+        fill_zero(even_flows, low, high)
+        fill_zero(odd_flows, low, high)
         if state[WIDE] != 0:
-            blocks[low:high] = 0
+            fill_zero(blocks, low, high)
         if has_counts:
-            even_counts[low:high] = 0.0
-            odd_counts[low:high] = 0.0
+            fill_zero(even_counts, low, high)
+            fill_zero(odd_counts, low, high)
         low, high = part(rank, size, seen.size)
-        seen[low:high] = ZERO
+        fill_zero(seen, low, high)
     elif rank == 0:
         for position in range(np.uint64(reached)):
             vertex = queue[position]

@@ -108,7 +108,7 @@ def _run(rank, size, shared, rows, sources, bits, lists, marks, results, pull_pa
     for batch in range(0, sources.size, BATCH):
         width = min(BATCH, sources.size - batch)
         if rank == 0:
-            _begin(shared, rows[0], sources[batch : batch + width], seen, bits[1], lists[0])
+            _begin(shared, rows[0], sources, batch, width, seen, bits[1], lists[0])
         meeting = meet(shared, meeting, size)
         depth, active, turn = 0, width, 0
         while active > 0:
@@ -138,18 +138,19 @@ def _run(rank, size, shared, rows, sources, bits, lists, marks, results, pull_pa
             if shared[_STOP] != 0:
                 return
         first, last = part(rank, size, seen.shape[0])
-        seen[first:last] = ZERO
+        for vertex in range(np.uint64(first), np.uint64(last)):
+            seen[vertex, 0], seen[vertex, 1] = ZERO, ZERO
         if rank == 0:
             shared[DONE] += width
         meeting = meet(shared, meeting, size)
 
 
 @njit(**JIT)
-def _begin(shared, out_offsets, sources, seen, front, listed):
+def _begin(shared, out_offsets, sources, batch, width, seen, front, listed):
     """Make the sources of a batch the first level."""
     edges = ZERO
-    for i in range(np.uint64(sources.size)):
-        vertex, bit = sources[i], ONE << (i & LOW_BITS)
+    for i in range(np.uint64(width)):
+        vertex, bit = sources[np.uint64(batch) + i], ONE << (i & LOW_BITS)
         seen[vertex, i >> SIX] = bit
         front[vertex, i >> SIX] = bit
         listed[i] = vertex
@@ -285,8 +286,10 @@ def _settle(rank, size, active, depth, batch, out_offsets, seen, new, marks, lis
 def _add_sources(depth, batch, width, found, counts, totals, inverses):
     """Add what all threads counted in a level to the sources of the batch; the counts are 0 afterwards."""
     for search in range(width):
-        number = found[:, search].sum()
-        found[:, search] = 0
+        number = 0
+        for rank in range(found.shape[0]):
+            number += found[rank, search]
+            found[rank, search] = 0
         counts[batch + search] += number
         totals[batch + search] += number * depth
         inverses[batch + search] += number / depth

@@ -76,16 +76,23 @@ def words_of(depth):
 
 
 @njit(**JIT)
+def fill_zero(values, first, last):
+    """Set values[first:last] to 0; a loop, because slices take seconds to compile."""
+    for i in range(np.uint64(first), np.uint64(last)):
+        values[i] = 0
+
+
+@njit(**JIT)
 def begin(rank, control, state, source, is_wide, out_offsets, own):
     """Make the source the frontier."""
     queue, starts, counts = own[0][0], own[0][1], own[0][2]
     degree = np.int64(out_offsets[source + ONE] - out_offsets[source])
-    state[:WIDE] = 0
+    fill_zero(state, 0, WIDE)
     state[LAST], state[WIDE], state[FRONTIER_EDGES], state[SEEN_EDGES] = 1, is_wide, degree, degree
     if rank == 0:
         queue[0], starts[0], counts[source] = source, 0, 1.0
         own[1][1][source >> SIX] = ONE << (source & LOW_BITS)
-        control[SETS : SETS + 3 * SET_SIZE] = 0
+        fill_zero(control, SETS, SETS + 3 * SET_SIZE)
 
 
 @njit(**JIT)
@@ -97,13 +104,11 @@ def forward(rank, size, shared, control, state, rows, is_symmetric, own):
     (queue, starts, even_counts, odd_counts, _, _), (_, seen, found, scaled, peaks, _) = own
     depth, slot, place = state[DEPTH], state[DEPTH] % 3, words_of(state[DEPTH])
     if rank == 0:
-        control[words_of(depth + 1) : words_of(depth + 1) + SET_SIZE] = 0
+        fill_zero(control, words_of(depth + 1), words_of(depth + 1) + SET_SIZE)
         control[place + STOP] = is_stopped(shared)
         starts[depth + 1], scaled[depth] = state[LAST], state[SCALES]
-    if depth % 2 == 0:
-        peak, least = _scan(control, state, size == 1, rows, is_symmetric, odd_counts, even_counts, own)
-    else:
-        peak, least = _scan(control, state, size == 1, rows, is_symmetric, even_counts, odd_counts, own)
+    before, counts = (odd_counts, even_counts) if depth % 2 == 0 else (even_counts, odd_counts)
+    peak, least = _scan(control, state, size == 1, rows, is_symmetric, before, counts, own)
     peaks[slot, rank, 0], peaks[slot, rank, 1] = peak, least
     meet_team(control, state, size)
     for other in range(size):

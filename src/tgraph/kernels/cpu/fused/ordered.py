@@ -131,8 +131,8 @@ def worker(rank, size, shared, base, inverse_width, front, queue, heads, counts,
         following_bucket = shared[coming + NEXT]
         if rank == 0:
             row = min(turn, rows.shape[0] - 1)
-            rows[row, 0] += shared[slot + VERTICES]
-            rows[row, 1] += shared[slot + EDGES]
+            rows[row, 1] += shared[slot + VERTICES]
+            rows[row, 2] += shared[slot + EDGES]
             times[row + 1] = ticks()
             store(shared, DONE, turn + 1)
         if following_bucket == LAST or shared[slot + HALT] != 0:
@@ -243,7 +243,7 @@ class OrderedRun:
             raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
 
     def run(self, look: Callable[[int], None] | None = None) -> tuple[Array, Array, bool, bool]:
-        """Run; return a row (vertices, edges) and the ticks of every round, if it was interrupted, if it gave up."""
+        """Run; return a row (0, vertices, edges) and the ticks of every round, if it was interrupted, if it gave up."""
         watch, interrupted = Watch(look), False
         rows = times = np.zeros(0, np.int64)
         try:
@@ -254,7 +254,7 @@ class OrderedRun:
         return rows[:done], np.diff(times[: done + 1]), interrupted, bool(watch.shared[GAVE_UP])
 
     def _call(self, watch: Watch, front: Array) -> tuple[Array, Array]:
-        rows, times = np.zeros((ROWS, 2), np.int64), np.zeros(ROWS + 1, np.int64)
+        rows, times = np.zeros((ROWS, 3), np.int64), np.zeros(ROWS + 1, np.int64)
         start = (self._base, self._inverse_width, front)
         watch.run(self._worker, self._size, *start, *self._scratch, rows, times, *self._arrays)
         return rows, times
