@@ -121,6 +121,36 @@ def php(
     return tg.php(graph, source, damping, tol_l1, weighted=weighted, **how)
 
 
+@algorithm(app, field="scores")
+def betweenness(
+    graph: Any,
+    how: Any,
+    samples: Annotated[int | None, typer.Option(help="Estimate from this many random sources.")] = None,
+    seed: opt.Seed = 0,
+    normalized: Annotated[bool, typer.Option(help="Divide by the number of pairs of other vertices.")] = True,
+) -> "Result":
+    """Find how much of the shortest paths between others passes through each vertex.
+
+    Example: tgraph betweenness wiki-Vote.txt.gz --samples 100 --top 20
+    """
+    return tg.betweenness(graph, samples=samples, seed=seed, normalized=normalized, **how)
+
+
+@algorithm(app, field="scores")
+def closeness(
+    graph: Any,
+    how: Any,
+    samples: Annotated[int | None, typer.Option(help="Estimate from this many random vertices.")] = None,
+    seed: opt.Seed = 0,
+    harmonic: Annotated[bool, typer.Option("--harmonic", help="Add up 1 / distance instead.")] = False,
+) -> "Result":
+    """Find how near each vertex is to those that can reach it.
+
+    Example: tgraph closeness wiki-Vote.txt.gz --samples 256 --top 20
+    """
+    return tg.closeness(graph, samples=samples, seed=seed, harmonic=harmonic, **how)
+
+
 @algorithm(app, field="triangles")
 def triangles(graph: Any, how: Any) -> "Result":
     """Count the triangles that every vertex is in; edges have no direction.

@@ -178,6 +178,7 @@ def check_distinct(labels: Array) -> None:
     if labels.dtype.kind == "O":
         distinct = len(set(labels.tolist()))
     else:
-        distinct = np.unique(labels).size
+        ordered = np.sort(labels)  # several times faster than np.unique
+        distinct = int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, labels.size)
     if distinct != labels.size:
         raise InvalidArgumentError(f"labels has {labels.size} entries but only {distinct} distinct ones")

@@ -61,6 +61,8 @@ from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
 SMALL = 2048  # a level with fewer edges is left to one thread
+CACHE_BYTES = 1 << 22  # counts of all searches within this stay in the cache
+FEW_EDGES = 8  # per vertex: then levels may be too small to be shared by threads
 
 
 def path_shares(
@@ -86,12 +88,16 @@ def path_shares(
 
 
 def _plan(rows: tuple[Array, Array], num_sources: int) -> tuple[int, int]:
-    """Return how many sources are searched at once, and the number of threads: one for each, or all for one."""
+    """Return how many sources are searched at once, and the number of threads: one for each, or all for one.
+
+    Threads that share a search also share what it keeps in the cache; they gain nothing where levels are small.
+    """
     num_vertices, num_arcs = rows[0].size - 1, rows[1].size
     size = min(team_size(num_arcs * num_sources), num_sources)
     spare = rows[0].nbytes + rows[1].nbytes + (64 - 8) * num_vertices  # bytes: as much as the graph, and 64 per vertex
     searches = min(size, spare // max(1, BYTES_PER_SEARCH * num_vertices))
-    if searches > 1 and 2 * searches > size:
+    is_better_alone = 8 * num_vertices * searches <= CACHE_BYTES or num_arcs < FEW_EDGES * num_vertices
+    if searches > 1 and 2 * searches > size and is_better_alone:
         return searches, searches
     return 1, team_size(num_arcs)
 
