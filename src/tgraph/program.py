@@ -77,7 +77,7 @@ class Program:
     | `source`, `target` | message | vertex numbers of the sender and the receiver |
     | a name from `edge_data` | message | that edge's entry |
     | `incoming` | update | the reduction of all messages that reached the vertex |
-    | `total` | update | the sum of `total(...)` over all vertices |
+    | `total` | update, change | the sum of `total(...)` over all vertices |
     | `new_` + a field's name | change | the field after the update |
 
     They are element-wise: they are called on whole tensors, and with `tgraph.where`, `minimum` and the like instead of
@@ -98,6 +98,13 @@ class Program:
 
     along: str = "out"
     """Messages travel along the edges, against them (in), or both ways."""
+
+    asynchronous: bool = False
+    """With `active = "all"`: a new value may be used as soon as it is known, in the same iteration.
+
+    The fixed point is the same and is reached in fewer iterations; which values an iteration sees is up to the kernel,
+    and the same in every run. The plain path uses them in the next iteration.
+    """
 
     tolerance: float = 0.0
     """With `active = "all"` the run ends when the sum of `change(...)` is not above this."""
@@ -120,7 +127,7 @@ class Program:
     update: Callable[..., Any]
 
     total: Callable[..., Any] | None = None
-    """Element-wise; its sum over all vertices, before each iteration, is given to `update` as `total`."""
+    """Element-wise; its sum over all vertices, before each iteration, is given to `update` and `change` as `total`."""
 
     settled: Callable[..., Any] | None = None
     """Element-wise; True where a vertex cannot change any more if iterations are synchronous. Saves work in pull."""
@@ -169,6 +176,11 @@ class Plan:
     def main_field(self) -> str:
         """The field that `update` returns and that `Result.values` shows."""
         return self.field_names[0]
+
+    @property
+    def needs_total(self) -> bool:
+        """Whether any function asks for the sum of `total(...)`."""
+        return any("total" in self.parameters.get(function, ()) for function in ("update", "change"))
 
     @property
     def is_message_per_vertex(self) -> bool:
@@ -228,7 +240,7 @@ def _known_names(fields: tuple[str, ...], edge_names: tuple[str, ...]) -> dict[s
         "total": fields,
         "settled": fields,
         "priority": fields,
-        "change": (*fields, *(f"new_{name}" for name in fields)),
+        "change": (*fields, *(f"new_{name}" for name in fields), "total"),
     }
 
 
@@ -245,6 +257,7 @@ def _parameter_names(program: Program, function: str, known: tuple[str, ...]) ->
         if name not in known:
             where = f"{type(program).__name__}.{function}"
             raise InvalidProgramError(f"{where} asks for {name!r}; it can ask for {', '.join(known)}")
-    if function == "update" and "total" in names and program.total is None:
-        raise InvalidProgramError(f"{type(program).__name__}.update asks for 'total' but the program has no total(...)")
+    if function in ("update", "change") and "total" in names and program.total is None:
+        where = f"{type(program).__name__}.{function}"
+        raise InvalidProgramError(f"{where} asks for 'total' but the program has no total(...)")
     return names

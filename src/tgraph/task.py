@@ -107,8 +107,8 @@ class Task:
         residual: float | None = None,
         vertex_fields: tuple[str, ...] = (),
     ) -> Result:
-        """Return the result; NumPy arrays become tensors of the graph's runtime. The last step ends here."""
-        if not len(self.trace):
+        """Return the result; NumPy arrays become tensors of the graph's runtime. A task without steps has been one."""
+        if not len(self.trace) and self.graph.num_vertices:
             self.record(self.name.lower(), self.graph.num_vertices, self.graph.num_arcs, residual)
         tensors = {name: self.graph.runtime.asarray(values) for name, values in fields.items()}
         return Result(self.name, self.graph, tensors, self.trace, converged, residual, vertex_fields)

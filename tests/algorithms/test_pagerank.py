@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import tgraph as tg
 from small_graphs import DIRECTIONS, SmallGraph, expected_ranks, small_graphs, ways_to_run
+from tgraph.algorithms.pagerank import PageRank
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
+from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.fused import pull
 from tgraph.verify import check_pagerank
 
 FULLY = {"tol_l1": 1e-14, "max_iterations": 3000}  # iterate until rounding is all that changes
@@ -148,3 +151,51 @@ def test_wrong_weights_are_refused_where_they_are_used(wrong: float) -> None:
     assert tg.pagerank(graph).converged
     with pytest.raises(InvalidArgumentError, match=rf"weights holds {wrong} at edge 1"):
         tg.pagerank(graph, weighted=True)
+
+
+def uneven(seed: int) -> tg.Graph:
+    """Dangling vertices, isolated ones, and chains that need many iterations."""
+    random = np.random.default_rng(seed)
+    sources = np.concatenate([random.integers(0, 400, 3000), np.arange(400, 500)])
+    targets = np.concatenate([random.integers(0, 600, 3000), np.arange(401, 501)])
+    return tg.from_edges(sources, targets, num_vertices=900, runtime="numpy")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_new_ranks_are_used_at_once_in_the_same_way_by_any_team(
+    monkeypatch: pytest.MonkeyPatch, threads: int, symmetric: bool
+) -> None:
+    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 16)
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    graph = uneven(4).symmetrize() if symmetric else uneven(4)
+    alone = tg.pagerank(graph, tol_l1=1e-10, threads=1)
+    found = tg.pagerank(graph, tol_l1=1e-10, threads=threads)
+    assert found.ranks.tobytes() == alone.ranks.tobytes()
+    assert found.ranks.sum() == pytest.approx(1.0, abs=1e-12)
+    check_pagerank(graph, found.ranks, tol_l1=2e-10)
+    power = tg.run(PageRank(0.85, 1e-10), graph)
+    assert found.iterations <= power.iterations
+    np.testing.assert_allclose(found.ranks, power.ranks, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["fused", "plain"])
+def test_float32_ranks_have_seven_digits(runtime_name: str, kernel: str) -> None:
+    graph = uneven(5).to(runtime_name)
+    result = tg.pagerank(graph, tol_l1=1e-5, dtype="float32", kernel=kernel)
+    assert result.to_numpy().dtype == np.float32
+    assert result.converged
+    expected = tg.pagerank(graph, tol_l1=1e-12).to_numpy()
+    assert np.abs(result.to_numpy() - expected).sum() < 1e-4
+
+
+def test_a_graph_of_isolated_vertices_has_only_jumps(runtime_name: str) -> None:
+    graph = tg.from_edges([], [], num_vertices=4, runtime=runtime_name)
+    assert tg.pagerank(graph).ranks.tolist() == [0.25] * 4
+    shares = {0: 3.0, 2: 1.0}
+    assert tg.pagerank(graph, personalization=shares).ranks.tolist() == pytest.approx([0.75, 0.0, 0.25, 0.0])
+
+
+def test_an_unknown_type_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="dtype='float16' is not known"):
+        tg.pagerank(tg.from_edges([0], [1]), dtype="float16")

@@ -1,9 +1,11 @@
 """PageRank: how often a random surfer visits each vertex.
 
 Returns: ranks, float64 unless asked for float32, which sum to 1; `residual`, the L1 change of the last iteration.
-Technique: power iteration over all vertices (Jacobi). The surfer follows an edge with probability `damping` and jumps
-elsewhere otherwise; where there is no edge to follow, it always jumps: the mass of such dangling vertices is spread
-like the jumps. Stops when the L1 change of an iteration is at most `tol_l1`, absolute, whatever the number of vertices.
+Technique: the surfer follows an edge with probability `damping` and jumps elsewhere otherwise; where there is no edge
+to follow, it always jumps: the mass of such dangling vertices is spread like the jumps. Iteration over all vertices,
+new ranks used at once where a compiled kernel runs (Gauss-Seidel by blocks), until the L1 change of an iteration is at
+most `tol_l1`, absolute, whatever the number of vertices. With `tol_l1=0` it is the power iteration, as often as
+`max_iterations` says.
 """
 
 from __future__ import annotations
@@ -61,6 +63,37 @@ class WeightedPageRank(PageRank):
         return ranks * weight / where(strengths > 0, strengths, 1.0)
 
 
+class SettlingPageRank(PageRank):
+    """The same ranks, reached sooner: new ranks are used at once, and only their proportions count until the end.
+
+    `total` is what jumps carry: a share of every rank, all of a dangling one. A vertex without any edge has nothing but
+    its part of the jumps, in every iteration; what it adds to them is known and put into the shares of the others.
+    """
+
+    asynchronous = True
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
+        fields, active = super().init(graph)
+        jumps, runtime = fields["jumps"], graph.runtime
+        is_isolated = (fields["strengths"] == 0) & (graph.in_degrees() == 0)
+        elsewhere = float(runtime.item(runtime.reduce(where(is_isolated, 0.0, jumps), "sum")))
+        shares = where(fields["strengths"] > 0, 1.0 - self.damping, 1.0)
+        if elsewhere > 0.0:
+            shares = where(is_isolated, 0.0, shares / elsewhere)
+        return {**fields, "shares": runtime.astype(shares, self.dtype)}, active
+
+    def total(self, ranks: Tensor, shares: Tensor) -> Tensor:
+        return ranks * shares
+
+    def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:
+        return self.damping * incoming + total * jumps
+
+    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        ranks, runtime = fields["ranks"], graph.runtime
+        total = runtime.reduce(runtime.astype(ranks, "float64"), "sum")
+        return {"ranks": runtime.astype(ranks / total, self.dtype)}
+
+
 def pagerank(
     graph: Graph,
     damping: float = 0.85,
@@ -100,7 +133,8 @@ def pagerank(
     check_choice("dtype", dtype, ("float64", "float32"))
     if weighted:
         check_weights(graph, "pagerank")
-    kind = WeightedPageRank if weighted else PageRank
+    settles = tol_l1 > 0 and not weighted
+    kind = WeightedPageRank if weighted else SettlingPageRank if settles else PageRank
     program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization), dtype)
     return run(program, graph, max_iterations=max_iterations, **how)
 

@@ -213,7 +213,7 @@ def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
     none = tensorize(graph.adjacency("out"), range(0))
     message = Messages(plan, edges, state.fields).push("out", none)
     used = [name for name in ("message", "update", "total", "change", "settled", "priority") if name in plan.parameters]
-    if "total" not in plan.parameters["update"]:
+    if not plan.needs_total:
         used = [name for name in used if name != "total"]
     return KernelProgram(
         functions={name: getattr(program, name) for name in used},
@@ -225,4 +225,5 @@ def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
         reduce=program.reduce,
         is_message_per_vertex=plan.is_message_per_vertex,
         main_field=plan.main_field,
+        asynchronous=program.asynchronous,
     )

@@ -107,7 +107,7 @@ class _Run:
             total = self._total()
             incoming = send(self.plan, self.edges, self.state.fields, None, None, direction)
             new = self._updated(self.state.fields, incoming, total)
-            residual = self._residual(new)
+            residual = self._residual(new, total)
             self.state.fields.update(new)
         if residual is None:
             raise InvalidProgramError(f"{type(self.program).__name__}.compute returned nothing; return the residual")
@@ -115,16 +115,17 @@ class _Run:
         return direction
 
     def _total(self) -> Tensor | None:
-        if "total" not in self.plan.parameters["update"]:
+        if not self.plan.needs_total:
             return None
         return self.runtime.reduce(self.plan.call("total", self.state.fields.__getitem__), "sum")
 
-    def _residual(self, new: dict[str, Tensor]) -> Tensor:
+    def _residual(self, new: dict[str, Tensor], total: Tensor | None) -> Tensor:
         old, after, main = self.state.fields, {**self.state.fields, **new}, self.plan.main_field
+        known = {**old, "total": total}
         if self.program.change is None:
             change = default_change(old[main], after[main])
         else:
-            change = self.plan.call("change", lambda name: old[name] if name in old else after[name[4:]])
+            change = self.plan.call("change", lambda name: known[name] if name in known else after[name[4:]])
         return self.runtime.reduce(self.runtime.astype(change, "float64"), "sum")  # a sum of int32 could overflow to 0
 
     # --- changed vertices active -------------------------------------------------------------------------------------

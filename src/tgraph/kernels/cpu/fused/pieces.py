@@ -51,6 +51,7 @@ class KernelProgram:
     reduce: str
     is_message_per_vertex: bool
     main_field: str
+    asynchronous: bool = False
 
     @cached_property
     def translations(self) -> dict[str, Translation]:

@@ -6,6 +6,9 @@ meets the others; decides like all of them whether to go on. A vertex is written
 vertex with very many edges is a chunk of its own, whose edges were reduced in pieces before, by all threads. What is
 summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no answer
 depends on the number of threads.
+
+An asynchronous program goes through the vertices in blocks, one after the other; a block sees the new values of those
+before it (Gauss-Seidel by blocks).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
 WORK_PER_CHUNK = 1 << 14  # edges and vertices
+BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
 HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
 _REDUCE = {
@@ -69,24 +73,26 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             acc = nothing
             {gather_piece}
             partials[piece] = acc
-        while True:
-            chunk = fetch_add(shared, counter, 1)
-            if chunk >= num_chunks:
-                break
-            changed = 0.0
-            if piece_of[chunk + 1] > piece_of[chunk]:
-                u = cuts[chunk]
-                acc = nothing
-                for piece in range(piece_of[chunk], piece_of[chunk + 1]):
-                    m = partials[piece]
-                    {reduce_piece}
-                {finish}
-            else:
-                for u in range(cuts[chunk], cuts[chunk + 1]):
+        chunk = fetch_add(shared, counter, 1)
+        for block in range({num_blocks}):
+            end = num_chunks * (block + 1) // {num_blocks}
+            while chunk < end:
+                changed = 0.0
+                if piece_of[chunk + 1] > piece_of[chunk]:
+                    u = cuts[chunk]
                     acc = nothing
-                    {gather}
-                    {finish_inner}
-            changes[chunk] = changed
+                    for piece in range(piece_of[chunk], piece_of[chunk + 1]):
+                        m = partials[piece]
+                        {reduce_piece}
+                    {finish}
+                else:
+                    for u in range(cuts[chunk], cuts[chunk + 1]):
+                        acc = nothing
+                        {gather}
+                        {finish_inner}
+                changes[chunk] = changed
+                chunk = fetch_add(shared, counter, 1)
+            {refresh}
         if rank == 0:
             shared[24 + 16 * ((iteration + 2) % 3)] = 0
             shared[24 + 16 * ((iteration + 2) % 3) + 8] = 0
@@ -102,6 +108,14 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
         {swap}
         if residual <= tolerance or shared[72] != 0:
             break
+"""
+
+_REFRESH = """
+meeting = meet(shared, meeting, size)
+first, last = part(rank, size, end - num_chunks * block // {num_blocks})
+for v in range(cuts[num_chunks * block // {num_blocks} + first], cuts[num_chunks * block // {num_blocks} + last]):
+    messages[v] = {message}
+meeting = meet(shared, meeting, size)
 """
 
 _GATHER = """
@@ -126,19 +140,34 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
         constants=listed(program.constants),
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides), 3),
-        reduce_piece=block(_REDUCE[program.reduce], 5),
-        gather=block("\n".join(_gather(program, side) for side in range(num_sides)), 5),
-        finish=block(finish, 4),
-        finish_inner=block(finish, 5),
+        reduce_piece=block(_REDUCE[program.reduce], 6),
+        gather=block("\n".join(_gather(program, side) for side in range(num_sides)), 6),
+        finish=block(finish, 5),
+        finish_inner=block(finish, 6),
+        num_blocks=BLOCKS if _is_asynchronous(program) else 1,
+        refresh=block(_refresh(program), 3),
         swap=block("\n".join(exchanges if swaps else []), 2),
     )
+
+
+def _is_asynchronous(program: KernelProgram) -> bool:
+    return program.asynchronous and program.is_message_per_vertex
+
+
+def _refresh(program: KernelProgram) -> str:
+    """The lines after a block: its vertices send their new values from now on."""
+    if not _is_asynchronous(program):
+        return ""
+    names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
+    return _REFRESH.format(num_blocks=BLOCKS, message=program.text_of_call("message", names))
 
 
 def _prepare(program: KernelProgram) -> str:
     names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
     lines = []
     if program.is_message_per_vertex:
-        lines.append(f"messages[v] = {program.text_of_call('message', names)}")
+        condition = "if iteration == 0:\n    " if _is_asynchronous(program) else ""
+        lines.append(f"{condition}messages[v] = {program.text_of_call('message', names)}")
     if "total" in program.functions:
         lines.append(f"subtotal += {program.text_of_call('total', names)}")
     return block("\n".join(lines or ["pass"]), 4)
