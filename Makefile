@@ -28,8 +28,15 @@ lint: .venv/installed  ## ruff, mypy and the import-layer check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/installed  ## Measure reading, building, generating and the five algorithms
-	$(BIN)/python benchmarks/foundation.py
+.venv/bench-installed: .venv/installed
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bench]"
+	touch $@
+
+bench: .venv/bench-installed  ## Measure everything against every peer; GAP=folder of a built GAP suite, DATA=real graphs
+	$(BIN)/python benchmarks/foundation.py --out docs/benchmarks_foundation.md
+	$(BIN)/python benchmarks/building.py
+	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/tgraph bench --memory --cold --out docs/benchmarks.md \
+	  $(if $(GAP),--gap $(GAP)) $(if $(DATA),--data $(DATA))
 
 docs: .venv/docs-installed  ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -1,6 +1,6 @@
-"""Reading, building, generating and the five algorithms, against what Python users have today.
+"""Reading, building and generating against what Python users have today, and compiled code against primitives.
 
-    python benchmarks/foundation.py [--scale 20] [--rounds 5] [--data ../shared/data] [--out docs/benchmarks.md]
+    python benchmarks/foundation.py [--scale 20] [--rounds 5] [--out docs/benchmarks_foundation.md]
 
 All candidates of a row run in the same process on the same input, in turn; answers are compared before times.
 """
@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 from measure import interleave, peak_bytes
-from scipy.sparse import csgraph
 
 import tgraph as tg
+from tgraph.algorithms import BFS
 from tgraph.kernels.cpu.rmat import rmat_edges
 
 TEXT_EDGES = 10_000_000
@@ -36,10 +36,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks.md"))
+    parser.add_argument("--out", type=Path, default=Path("docs/benchmarks_foundation.md"))
     options = parser.parse_args()
     rows: list[Row] = []
-    for measure in (measure_start, measure_reading, measure_building, measure_generating, measure_algorithms):
+    for measure in (measure_start, measure_reading, measure_building, measure_generating, measure_compiled):
         for row in measure(options.scale, options.rounds):
             print(" | ".join(row), flush=True)
             rows.append(row)
@@ -149,36 +149,28 @@ def measure_generating(scale: int, rounds: int) -> list[Row]:
     return [(f"R-MAT {scale} edges", f"{count / seconds / 1e6:.1f} M edges/s", f"{tg.config.num_threads} threads")]
 
 
-def measure_algorithms(scale: int, rounds: int) -> list[Row]:
-    """Run the five algorithms on both runtimes and SciPy's where it has them."""
-    graphs = {name: tg.generate.rmat(scale, 16, seed=1, weights=(1, 256), runtime=name) for name in ("torch", "numpy")}
-    matrix = tg.to_scipy(graphs["numpy"])
-    source = int(np.argmax(graphs["numpy"].out_degrees()))
-    for graph in graphs.values():
-        graph.adjacency("in")
+def measure_compiled(scale: int, rounds: int) -> list[Row]:
+    """Run algorithms compiled and by primitives of the same runtime, and a user's BFS against the built-in one."""
+    graph = tg.generate.rmat(scale, 16, seed=1, weights=(1, 256), runtime="torch")
+    graph.adjacency("in")
+    source = int(np.argmax(graph.to("numpy").out_degrees()))
     algorithms = {
-        "bfs": lambda graph: tg.bfs(graph, source, parents=False),
-        "sssp": lambda graph: tg.sssp(graph, source, parents=False),
-        "wcc": tg.wcc,
-        "pagerank": tg.pagerank,
-        "hits": tg.hits,
-    }
-    peers = {
-        "bfs": lambda: csgraph.breadth_first_order(matrix, source, return_predecessors=False),
-        "sssp": lambda: csgraph.dijkstra(matrix, indices=source),
-        "wcc": lambda: csgraph.connected_components(matrix, directed=True, connection="weak"),
+        "bfs": lambda **how: tg.bfs(graph, source, parents=False, **how),
+        "sssp": lambda **how: tg.sssp(graph, source, parents=False, **how),
+        "wcc": lambda **how: tg.wcc(graph, **how),
+        "pagerank": lambda **how: tg.pagerank(graph, **how),
+        "hits": lambda **how: tg.hits(graph, **how),
     }
     rows = []
     for name, run in algorithms.items():
-        candidates = {key: (lambda graph=graph, run=run: run(graph)) for key, graph in graphs.items()}
-        if name in peers:
-            candidates["scipy"] = peers[name]
-        kernel = run(graphs["numpy"]).trace.kernel
-        if kernel == "fused":
-            candidates["numpy plain"] = lambda run=run: run(graphs["numpy"], kernel="plain")
-        times = interleave(candidates, rounds)
-        shown = ", ".join(f"{key} {timing.median:.3f} s" for key, timing in times.items())
-        rows.append((f"`tg.{name}`, R-MAT {scale}", shown, f"{run(graphs['numpy']).iterations} iterations, {kernel}"))
+        candidates = {"compiled": run, "plain": lambda run=run: run(kernel="plain")}
+        if name == "bfs":
+            candidates["program"] = lambda: tg.run(BFS(source), graph)
+        times = {key: timing.median for key, timing in interleave(candidates, rounds).items()}
+        note = f"plain {times['plain']:.2f} s: {times['plain'] / times['compiled']:.0f} x"
+        if "program" in times:
+            note += f"; as a user's program {times['program']:.3f} s: {times['program'] / times['compiled']:.2f} x"
+        rows.append((f"`tg.{name}`, R-MAT {scale}, torch on the CPU", f"{times['compiled']:.3f} s", note))
     return rows
 
 
@@ -190,7 +182,7 @@ def write_page(options: argparse.Namespace, rows: list[Row]) -> None:
     )
     table = "\n".join(f"| {what} | {figure} | {note} |" for what, figure, note in rows)
     lines = [
-        "# Benchmarks",
+        "# Benchmarks: first use, reading, building, compiling",
         "",
         f"Made by `{command}` (also `make bench`) on {machine}. Medians of interleaved rounds; the",
         "machine is shared, so read single times as +-30 % and ratios as better.",

@@ -54,6 +54,6 @@ def test_star_import() -> None:
 
 
 def test_unknown_names_raise() -> None:
-    with pytest.raises(AttributeError, match="tgraph has no 'betweenness'"):
-        tg.betweenness  # noqa: B018
+    with pytest.raises(AttributeError, match="tgraph has no 'crystal_ball'"):
+        tg.crystal_ball  # noqa: B018
     assert not hasattr(tg, "__wrapped__")

@@ -70,6 +70,10 @@ def test_only_what_is_built_takes_part(candidate: GapCandidate) -> None:
     assert candidate.skips("louvain", directed=False) == "has no such algorithm"
 
 
+def test_scores_of_single_sources_do_not_count_as_compared() -> None:
+    assert judge("betweenness", [1.0, 2.0], ["1:1"]).agrees is None
+
+
 @pytest.mark.parametrize(
     ("task", "ours", "printed", "agrees"),
     [

@@ -105,9 +105,9 @@ def test_wcc_counts_components(call, tmp_path):
     code, out, _ = call("wcc", file, "--out", tmp_path / "c.npz")
     assert code == 0
     assert "2 components; the largest has 3 vertices" in out
-    stored = np.load(tmp_path / "c.npz")
-    assert stored["vertex"].tolist() == [1, 2, 7, 8, 9]
-    assert stored["labels"].tolist() == [1, 1, 7, 7, 7]
+    with np.load(tmp_path / "c.npz") as stored:
+        assert stored["vertex"].tolist() == [1, 2, 7, 8, 9]
+        assert stored["labels"].tolist() == [1, 1, 7, 7, 7]
 
 
 def test_pagerank_and_hits_show_the_top(call, city):

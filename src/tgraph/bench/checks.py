@@ -14,9 +14,9 @@ from tgraph.runtime import Array
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is right, and what there is to say about it."""
+    """Whether an answer is right (None: nothing was compared), and what there is to say about it."""
 
-    agrees: bool
+    agrees: bool | None
     note: str = ""
 
 

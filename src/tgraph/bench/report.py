@@ -45,24 +45,24 @@ def ratio_of(row: Row, name: str) -> float:
 
 
 def best_peer(row: Row) -> str:
-    """Return the fastest pip package whose answer is not wrong, empty if there is none."""
+    """Return the fastest pip package whose answer was compared and is right, empty if there is none."""
     times = {
         name: cell.timing.median
         for name, cell in row.cells.items()
-        if name not in (OURS, "gap") and _has_times(cell) and cell.agrees is not False
+        if name not in (OURS, "gap") and _has_times(cell) and cell.agrees
     }
     return min(times, key=lambda name: times[name], default="")
 
 
 def mean_ratio(rows: Iterable[Row], name: str) -> float:
-    """Return the geometric mean of the ratios, without answers that are wrong."""
+    """Return the geometric mean of the ratios to answers that were compared and are right."""
     values = [ratio_of(row, name) for row in rows if name == "best" or _is_right(row, name)]
     return geometric_mean(value for value in values if not math.isnan(value))
 
 
 def _is_right(row: Row, name: str) -> bool:
     cell = row.cells.get(name)
-    return cell is not None and cell.agrees is not False
+    return cell is not None and cell.agrees is True
 
 
 def _has_times(cell: Cell) -> bool:
@@ -93,8 +93,9 @@ def _head(outcomes: Outcomes, settings: Settings, command: str) -> list[str]:
         "",
         "`-`: not there, or too slow for a graph of this size. `¹`: slower than the limit of "
         f"{settings.limit_seconds:g} s, so run once. `?`: an answer that cannot be compared. `✗`: another answer, see",
-        "below the table; it does not count in the geometric mean. `noise` is half the distance between the quartiles",
-        "of our times, relative to their median.",
+        "below the table. Neither counts in the geometric mean. A time marked `¹` is a first call, against our median",
+        "of warm ones: it favours tgraph. `noise` is half the distance between the quartiles of our times, relative to",
+        "their median.",
     ]
 
 

@@ -275,7 +275,8 @@ class _TaskRun:
         if verdict is None:
             return
         cell = self.row.cells[name]
-        cell.agrees = verdict.agrees and cell.agrees is not False
+        if verdict.agrees is not None:
+            cell.agrees = verdict.agrees and cell.agrees is not False
         if verdict.note and (not verdict.agrees or not cell.note):
             cell.note = verdict.note
 

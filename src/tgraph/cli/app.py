@@ -11,6 +11,7 @@ from rich.console import Console
 import tgraph as tg
 from tgraph.cli import options as opt
 from tgraph.cli.algorithms import app as algorithms
+from tgraph.cli.bench import bench
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
 
@@ -123,4 +124,5 @@ def generate(
     typer.echo(f"wrote {out}: {graph.describe()}")
 
 
+app.command()(bench)
 app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all
