@@ -76,7 +76,7 @@ class MissingDependencyError(TGraphError, ImportError):
 
 
 class InterruptedRunError(KeyboardInterrupt):
-    """The user stopped a run; `result` holds what had been computed, with its trace."""
+    """The user stopped a run; `result` holds what had been computed, with its trace, or None if that is of no use."""
 
     def __init__(self, message: str, result: Any) -> None:
         super().__init__(message)

@@ -1,7 +1,8 @@
 """Running a program with a kernel that has its functions compiled in, where there is one for it.
 
-A program qualifies if all its vertices are active, its tensors are in the CPU's memory, and its functions can be
-translated. The answer is that of the plain path; sums of floats may differ in the last digits.
+A program qualifies if its tensors are in the CPU's memory and its functions can be translated; which vertices are
+active, and whether it has a priority, says which kernel serves. The answer is that of the plain path; sums of floats
+may differ in the last digits, and an asynchronous sweep by as much as the tolerance allows.
 """
 
 from __future__ import annotations
@@ -126,11 +127,10 @@ class FusedOrdered:
         width = float(plan.program.bucket_width(graph))
         if not width > 0:
             raise InvalidProgramError(f"{type(plan.program).__name__}.bucket_width gave {width}; it must be above 0")
-        program = describe(plan, edges, state)
-        if not is_ordered(program):
-            raise NotTranslatableError("its messages cannot be sent in the order of their priority")
         fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        self._run = OrderedRun(program, sides_of(plan, edges, "push"), fields, _ids(graph, front), width)
+        self._run = OrderedRun(
+            describe(plan, edges, state), sides_of(plan, edges, "push"), fields, _ids(graph, front), width
+        )
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Run to the fixed point; where the kernel gives up, another one goes on with all vertices."""
@@ -174,7 +174,7 @@ def find_fused(
         try:
             if plan.program.active == "all":
                 return FusedSweep(plan, edges, state)
-            if _is_free(plan.program, options):
+            if _is_free(plan.program, options) and is_ordered(describe(plan, edges, state)):
                 return FusedOrdered(plan, edges, state, front)
             return FusedFrontier(plan, edges, state, front, options.direction)
         except NotTranslatableError as error:

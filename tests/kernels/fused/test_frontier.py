@@ -241,6 +241,35 @@ def test_a_full_pool_is_no_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None
     np.testing.assert_allclose(result.to_numpy(), nearest(graph), rtol=1e-12)
 
 
+def test_a_priority_without_use_does_no_harm() -> None:
+    class Halved(Nearest):
+        def update(self, distance: Any, incoming: Any) -> Any:
+            return tg.minimum(distance, 0.5 * incoming)
+
+    graph = tg.generate.grid(6, 6, weights=(0.5, 20.0), runtime="numpy")
+    fused = tg.run(Halved(), graph, kernel="fused")
+    assert fused.trace.kernel == "fused"
+    assert fused.to_numpy().tolist() == tg.run(Halved(), graph, kernel="plain").to_numpy().tolist()
+
+
+def test_an_interrupted_run_keeps_its_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = ordered.Watch.run
+
+    def interrupted(self: Any, worker: Any, size: int, *args: Any) -> None:
+        run(self, worker, size, *args)
+        if args[2].size:  # not the call that compiles
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ordered.Watch, "run", interrupted)
+    graph = tg.generate.grid(8, 8, weights=(0.5, 20.0), runtime="numpy")
+    with pytest.raises(InterruptedRunError) as caught:
+        tg.run(Nearest(), graph, kernel="fused")
+    trace = caught.value.result.trace
+    assert len(trace) > 1
+    assert trace.total_edges >= graph.num_arcs
+    assert not caught.value.result.converged
+
+
 def test_a_width_of_0_is_refused() -> None:
     with pytest.raises(InvalidProgramError, match=r"bucket_width gave 0\.0; it must be above 0"):
         tg.run(Nearest(0.0), tg.from_edges([0, 9], [9, 1], [1.0, 1.0], num_vertices=10))

@@ -238,26 +238,25 @@ class OrderedRun:
         self._base, self._inverse_width = _base(program, fields, front), 1.0 / width
         self._front = front.astype(ids)
         try:
-            self._call(Watch(), self._front[:0])  # compiles, or takes the compiled code from the disk
+            nothing = (self._front[:0], np.zeros((1, 3), np.int64), np.zeros(2, np.int64))
+            self._call(Watch(), *nothing)  # compiles, or takes the compiled code from the disk
         except NumbaError as error:
             raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
 
     def run(self, look: Callable[[int], None] | None = None) -> tuple[Array, Array, bool, bool]:
         """Run; return a row (0, vertices, edges) and the ticks of every round, if it was interrupted, if it gave up."""
         watch, interrupted = Watch(look), False
-        rows = times = np.zeros(0, np.int64)
+        rows, times = np.zeros((ROWS, 3), np.int64), np.zeros(ROWS + 1, np.int64)
         try:
-            rows, times = self._call(watch, self._front)
+            self._call(watch, self._front, rows, times)
         except KeyboardInterrupt:
             interrupted = True
         done = min(int(watch.shared[DONE]), ROWS)
         return rows[:done], np.diff(times[: done + 1]), interrupted, bool(watch.shared[GAVE_UP])
 
-    def _call(self, watch: Watch, front: Array) -> tuple[Array, Array]:
-        rows, times = np.zeros((ROWS, 3), np.int64), np.zeros(ROWS + 1, np.int64)
+    def _call(self, watch: Watch, front: Array, rows: Array, times: Array) -> None:
         start = (self._base, self._inverse_width, front)
         watch.run(self._worker, self._size, *start, *self._scratch, rows, times, *self._arrays)
-        return rows, times
 
 
 def _base(program: KernelProgram, fields: dict[str, Array], front: Array) -> float:
