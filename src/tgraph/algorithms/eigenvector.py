@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
+from tgraph.algorithms.hits import weigh
 from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum, sqrt
 from tgraph.errors import InvalidArgumentError
@@ -30,7 +31,7 @@ class Eigenvector(Program):
 
     def __init__(self, tol_l1: float, weighted: bool) -> None:
         self.tolerance = tol_l1
-        self.edge_message: Callable[..., Tensor] | None = _weigh if weighted else None
+        self.edge_message: Callable[..., Tensor] | None = weigh if weighted else None
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         return {"scores": graph.full(max(graph.num_vertices, 1) ** -0.5, "float64")}, None
@@ -69,7 +70,3 @@ def eigenvector(
     if weighted:
         check_weights(graph, "eigenvector")
     return run(Eigenvector(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
-
-
-def _weigh(value: Tensor, weight: Tensor) -> Tensor:
-    return value * weight

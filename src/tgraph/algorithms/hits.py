@@ -30,7 +30,7 @@ class HITS(Program):
 
     def __init__(self, tol_l1: float, weighted: bool) -> None:
         self.tolerance = tol_l1
-        self.edge_message: Callable[..., Tensor] | None = _weigh if weighted else None
+        self.edge_message: Callable[..., Tensor] | None = weigh if weighted else None
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         start = graph.full(1.0 / max(graph.num_vertices, 1), "float64")
@@ -74,5 +74,6 @@ def hits(
     return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
 
 
-def _weigh(value: Tensor, weight: Tensor) -> Tensor:
+def weigh(value: Tensor, weight: Tensor) -> Tensor:
+    """Return a message that counts as much as its edge."""
     return value * weight
