@@ -146,6 +146,18 @@ def test_copy_shares_no_memory(rt: Runtime) -> None:
     check(rt, other, [9, 2, 3], "int64")
 
 
+@covers("has_own_memory")
+def test_own_memory_is_nobody_elses(rt: Runtime) -> None:
+    tensor = rt.full(4, 1.0, "float64")
+    assert rt.has_own_memory(tensor)
+    view = tensor[:2]
+    assert not rt.has_own_memory(view)
+    array = np.ones(3)
+    lent = rt.asarray(array)
+    if lent is not array and np.shares_memory(rt.to_numpy(lent), array):
+        assert not rt.has_own_memory(lent)
+
+
 @covers("item")
 @pytest.mark.parametrize(("value", "kind"), [(True, bool), (BIG, int), (-1.5, float)])
 def test_item_is_a_python_scalar(rt: Runtime, value: Any, kind: type) -> None:

@@ -294,16 +294,45 @@ def test_a_graph_without_vertices_is_done_at_once(runtime_name: str) -> None:
         assert (result.iterations, result.converged, result.values.tolist()) == (0, True, [])
 
 
-def test_init_tensors_are_not_written_into(runtime_name: str) -> None:
+GIVEN = {
+    "the tensor itself": lambda kept, runtime: kept,
+    "a view of it": lambda kept, runtime: kept[:],
+    "a mapping": lambda kept, runtime: {"value": kept},
+    "memory of NumPy": lambda kept, runtime: runtime.asarray(runtime.to_numpy(kept)),
+}
+
+
+@pytest.mark.parametrize("kernel", ["plain", "auto"])
+@pytest.mark.parametrize("how", GIVEN)
+def test_init_tensors_that_others_see_are_not_written_into(runtime_name: str, how: str, kernel: str) -> None:
     graph = tg.from_edges([0, 1], [1, 2], runtime=runtime_name)
     kept = graph.full(math.inf, "float64", at={0: 0.0})
 
     class Kept(Falling):
         def init(self, graph: tg.Graph) -> tuple[Any, Any]:
-            return kept, graph.full(False, "bool", at={0: True})
+            return GIVEN[how](kept, graph.runtime), graph.full(False, "bool", at={0: True})
 
-    assert tg.run(Kept("min", "out", False), graph, direction="push").values.tolist() == [0, 1, 2]
+    result = tg.run(Kept("min", "out", False), graph, direction="push", kernel=kernel)
+    assert result.values.tolist() == [0, 1, 2]
     assert kept.tolist() == [0, math.inf, math.inf]
+
+
+def test_one_tensor_may_be_two_fields(runtime_name: str) -> None:
+    class Twice(tg.Program):
+        active = "all"
+
+        def init(self, graph: tg.Graph) -> tuple[dict[str, Any], None]:
+            start = graph.full(1.0, "float64")
+            return {"moving": start, "first": start}, None
+
+        def message(self, moving: Any) -> Any:
+            return moving
+
+        def update(self, moving: Any) -> Any:
+            return moving + 1.0
+
+    result = tg.run(Twice(), tg.from_edges([0], [1], runtime=runtime_name), max_iterations=3)
+    assert (result.moving.tolist(), result.first.tolist()) == ([4.0, 4.0], [1.0, 1.0])
 
 
 # --- the residual ----------------------------------------------------------------------------------------------------

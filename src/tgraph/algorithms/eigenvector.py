@@ -1,6 +1,7 @@
 """Eigenvector centrality: a vertex counts as much as the vertices that point to it.
 
-Returns: scores, float64, of length 1 (the root of the sum of squares); `residual`, the L1 change of the last iteration.
+Returns: scores, float64, of length 1 (the root of the sum of squares); `residual`, the L1 change of the last iteration,
+which counts the change of the vector's length too.
 Technique: power iteration with A + I in place of A, which has the same eigenvectors and does not swing to and fro on
 bipartite graphs (Bonacich 1972). On a directed graph without cycles no such vector exists: scores then go to the last
 vertices of the longest paths, slowly. On several equally strong components the answer depends on the even start.
@@ -8,41 +9,54 @@ vertices of the longest paths, slowly. On several equally strong components the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Unpack
 
-from tgraph.algorithms.hits import weigh
 from tgraph.algorithms.pagerank import check_weights
-from tgraph.elementwise import absolute, maximum, sqrt
+from tgraph.elementwise import absolute, sqrt
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
-from tgraph.program import Edges, Program, State
+from tgraph.program import Program
 from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
-SMALLEST_LENGTH = 1e-300  # avoids 0 / 0 where there are no vertices
-
 
 class Eigenvector(Program):
-    """Scores that one more step along the edges only makes longer or shorter, all alike."""
+    """Scores that one more step along the edges only makes longer or shorter, all alike.
 
-    active = "all"
+    Every step divides by the length before it, so that the length of the scores goes to the factor of one step.
+    """
 
-    def __init__(self, tol_l1: float, weighted: bool) -> None:
+    reduce, active = "sum", "all"
+
+    def __init__(self, tol_l1: float) -> None:
         self.tolerance = tol_l1
-        self.edge_message: Callable[..., Tensor] | None = weigh if weighted else None
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         return {"scores": graph.full(max(graph.num_vertices, 1) ** -0.5, "float64")}, None
 
-    def compute(self, state: State, edges: Edges) -> Tensor:
-        """Add what comes along the edges, and bring the scores back to length 1."""
-        runtime, old = edges.graph.runtime, state.fields["scores"]
-        longer = old + edges.aggregate(old, "sum", message=self.edge_message)
-        length = maximum(sqrt(runtime.reduce(longer * longer, "sum")), SMALLEST_LENGTH)
-        state.fields["scores"] = longer / length
-        return runtime.reduce(absolute(state.fields["scores"] - old), "sum")
+    def message(self, scores: Tensor) -> Tensor:
+        return scores
+
+    def total(self, scores: Tensor) -> Tensor:
+        return scores * scores
+
+    def update(self, scores: Tensor, incoming: Tensor, total: Tensor) -> Tensor:
+        return (scores + incoming) / sqrt(total)
+
+    def change(self, scores: Tensor, new_scores: Tensor, total: Tensor) -> Tensor:
+        return absolute(new_scores - scores) / sqrt(total)
+
+    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        scores = fields["scores"]
+        return {"scores": scores / sqrt(graph.runtime.reduce(scores * scores, "sum"))} if graph.num_vertices else fields
+
+
+class WeightedEigenvector(Eigenvector):
+    """An edge counts as much as its weight."""
+
+    def message(self, scores: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
+        return scores * weight
 
 
 def eigenvector(
@@ -69,4 +83,5 @@ def eigenvector(
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "eigenvector")
-    return run(Eigenvector(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
+    kind = WeightedEigenvector if weighted else Eigenvector
+    return run(kind(float(tol_l1)), graph, max_iterations=max_iterations, **how)

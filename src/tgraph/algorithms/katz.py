@@ -2,9 +2,9 @@
 
 Returns: scores, float64, of length 1 (the root of the sum of squares) unless `normalized=False`; `residual`, the L1
 change of the last iteration before that.
-Technique: x = alpha * (the sum of x over incoming edges) + beta, from 0, over all vertices (Katz 1953). It converges if
-alpha is below 1 / the largest eigenvalue; no eigenvalue is above the largest sum of incoming weights, so the default
-alpha always does.
+Technique: x = alpha * (the sum of x over incoming edges) + beta, from beta, over all vertices (Katz 1953), new scores
+used at once where a compiled kernel runs. It converges if alpha is below 1 / the largest eigenvalue; no eigenvalue is
+above the largest sum of incoming weights, so the default alpha always does.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tgraph.runtime import Tensor
 class Katz(Program):
     """Scores before they are normalised."""
 
-    reduce, active = "sum", "all"
+    reduce, active, asynchronous = "sum", "all", True
 
     def __init__(self, alpha: float, beta: float, tol_l1: float) -> None:
         self.alpha, self.beta, self.tolerance = alpha, beta, tol_l1
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
-        return {"scores": graph.full(0.0, "float64")}, None
+        return {"scores": graph.full(self.beta, "float64")}, None
 
     def message(self, scores: Tensor) -> Tensor:
         return scores

@@ -38,7 +38,7 @@ class PageRank(Program):
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         uniform = 1.0 / max(graph.num_vertices, 1)
         jumps = graph.full(uniform, self.dtype) if self.jumps is None else graph.runtime.asarray(self.jumps, self.dtype)
-        strengths = graph.runtime.astype(out_strengths(graph, self.weighted), self.dtype)
+        strengths = out_strengths(graph, self.weighted, self.dtype)
         return {"ranks": graph.full(uniform, self.dtype), "strengths": strengths, "jumps": jumps}, None
 
     def message(self, ranks: Tensor, strengths: Tensor) -> Tensor:
@@ -75,9 +75,10 @@ class SettlingPageRank(PageRank):
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         fields, active = super().init(graph)
         jumps, runtime = fields["jumps"], graph.runtime
-        is_isolated = (fields["strengths"] == 0) & (graph.in_degrees() == 0)
+        is_dangling = fields["strengths"] == 0
+        is_isolated = is_dangling & (graph.in_degrees() == 0) if graph.directed else is_dangling
         elsewhere = float(runtime.item(runtime.reduce(where(is_isolated, 0.0, jumps), "sum")))
-        shares = where(fields["strengths"] > 0, 1.0 - self.damping, 1.0)
+        shares = where(is_dangling, 1.0, 1.0 - self.damping)
         if elsewhere > 0.0:
             shares = where(is_isolated, 0.0, shares / elsewhere)
         return {**fields, "shares": runtime.astype(shares, self.dtype)}, active
@@ -90,8 +91,12 @@ class SettlingPageRank(PageRank):
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         ranks, runtime = fields["ranks"], graph.runtime
-        total = runtime.reduce(runtime.astype(ranks, "float64"), "sum")
-        return {"ranks": runtime.astype(ranks / total, self.dtype)}
+        total = float(runtime.item(runtime.reduce(runtime.astype(ranks, "float64"), "sum")))
+        return {"ranks": ranks / total if graph.num_vertices else ranks}
+
+
+class WeightedSettlingPageRank(WeightedPageRank, SettlingPageRank):
+    """Edges are followed in proportion to their weights, and new ranks are used at once."""
 
 
 def pagerank(
@@ -133,17 +138,21 @@ def pagerank(
     check_choice("dtype", dtype, ("float64", "float32"))
     if weighted:
         check_weights(graph, "pagerank")
-    settles = tol_l1 > 0 and not weighted
-    kind = WeightedPageRank if weighted else SettlingPageRank if settles else PageRank
+    if weighted:
+        kind: type[PageRank] = WeightedSettlingPageRank if tol_l1 > 0 else WeightedPageRank
+    else:
+        kind = SettlingPageRank if tol_l1 > 0 else PageRank
     program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization), dtype)
     return run(program, graph, max_iterations=max_iterations, **how)
 
 
-def out_strengths(graph: Graph, weighted: bool) -> Tensor:
+def out_strengths(graph: Graph, weighted: bool, dtype: str = "float64") -> Tensor:
     """Return the sum of the outgoing weights of every vertex, or its number of outgoing edges."""
+    runtime = graph.runtime
     if not weighted:
-        return graph.runtime.astype(graph.out_degrees(), "float64")
-    return graph.runtime.segment_reduce(graph.runtime.astype(graph.weights, "float64"), graph.out_offsets, "sum")
+        return runtime.astype(graph.out_degrees(), dtype)
+    sums = runtime.segment_reduce(runtime.astype(graph.weights, "float64"), graph.out_offsets, "sum")
+    return runtime.astype(sums, dtype)
 
 
 def check_weights(graph: Graph, algorithm: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from tgraph.runtime import Runtime, Tensor, is_tensor
 
 
 def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], Tensor | None]:
-    """Call `init`; return copies of its fields, which a run may write into, and the active mask (None = all)."""
+    """Call `init`; return its fields, which a run may write into, and the active mask (None = all)."""
     returned = program.init(graph)
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} values" if isinstance(returned, tuple) else f"a {type(returned).__name__}"
@@ -28,7 +29,19 @@ def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], T
         kind = graph.runtime.dtype(active)
         if kind.kind != "b":
             raise InvalidProgramError(f"{_name(program)}.init gave an active mask of {kind.name}; it must be bool")
-    return {name: graph.runtime.copy(graph.runtime.asarray(tensor)) for name, tensor in named.items()}, active
+    del initial, returned  # what nobody but `named` refers to need not be copied
+    return _take_over(graph.runtime, named), active
+
+
+def _take_over(runtime: Runtime, named: dict[str, Any]) -> dict[str, Tensor]:
+    """Take the tensors out of `named`; those that somebody else could see change are copied."""
+    nobodys = object()
+    fields = {}
+    for name in tuple(named):
+        tensor = runtime.asarray(named.pop(name))
+        is_ours = sys.getrefcount(tensor) == sys.getrefcount(nobodys) and runtime.has_own_memory(tensor)
+        fields[name] = tensor if is_ours else runtime.copy(tensor)
+    return fields
 
 
 def edge_fields(program: Program, graph: Graph) -> dict[str, Tensor]:

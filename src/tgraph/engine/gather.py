@@ -28,27 +28,32 @@ class _Gather(Program):
     def update(self, incoming: Tensor) -> Tensor:
         return incoming
 
+    def change(self) -> float:
+        return 0.0
+
 
 class FusedGather:
     """A compiled sweep for one message function and one type of values, used again in every iteration."""
 
     def __init__(self, edges: InMemoryEdges, dtype: Any, reduce: str, along: str, message: Callable[..., Any]) -> None:
-        self._runtime, count = edges.graph.runtime, edges.graph.num_vertices
-        self._values = np.empty(count, dtype)
-        runtime = self._runtime
-        probe = State({"gathered": runtime.full(count, 0, dtype), "value": runtime.asarray(self._values)})
-        program = _Gather(reduce, along, message)
-        sent = describe(plan(program, ("gathered", "value")), edges, probe).message_dtype
-        self._gathered = np.zeros(count, reduced_dtype(reduce, sent))
-        fields = {"gathered": self._gathered, "value": self._values}
-        state = State({name: runtime.asarray(array) for name, array in fields.items()})
-        gather_plan = plan(program, ("gathered", "value"))
-        self._run = PullRun(describe(gather_plan, edges, state), sides_of(gather_plan, edges, "pull"), fields)
+        self._runtime, self._count = edges.graph.runtime, edges.graph.num_vertices
+        gather = plan(_Gather(reduce, along, message), ("gathered", "value"))
+        sent = describe(gather, edges, self._make_state(dtype, dtype)).message_dtype
+        self._dtype = reduced_dtype(reduce, sent)
+        state = self._make_state(self._dtype, dtype)
+        self._fields = {name: self._runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._run = PullRun(describe(gather, edges, state), sides_of(gather, edges, "pull"), self._fields)
+
+    def _make_state(self, gathered: Any, value: Any) -> State:
+        """Return fields of these types; nobody reads them."""
+        arrays = {"gathered": np.empty(self._count, gathered), "value": np.empty(self._count, value)}
+        return State({name: self._runtime.asarray(array) for name, array in arrays.items()})
 
     def __call__(self, values: Tensor) -> Tensor:
         """Send the values along every edge and return what reaches each vertex, a tensor of its own."""
-        self._values[:] = self._runtime.to_numpy(values)
+        gathered = self._fields["gathered"] = np.empty(self._count, self._dtype)
+        self._fields["value"] = np.ascontiguousarray(self._runtime.to_numpy(values))
         *_, interrupted = self._run.advance(1, -1.0)
         if interrupted:
             raise KeyboardInterrupt
-        return self._runtime.asarray(self._gathered.copy())
+        return self._runtime.asarray(gathered)

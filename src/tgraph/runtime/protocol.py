@@ -47,6 +47,9 @@ class Runtime(Protocol):
     def copy(self, tensor: Tensor) -> Tensor:
         """Return a copy that shares no memory."""
 
+    def has_own_memory(self, tensor: Tensor) -> bool:
+        """Say whether no other tensor or array uses the memory, and it can be written, in order."""
+
     def item(self, tensor: Tensor) -> Any:
         """Return the only element as a Python scalar. Waits for the device."""
 

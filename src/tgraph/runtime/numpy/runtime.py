@@ -50,6 +50,10 @@ class NumpyRuntime:
     def copy(self, tensor: Array) -> Array:
         return tensor.copy()
 
+    def has_own_memory(self, tensor: Array) -> bool:
+        flags = tensor.flags
+        return flags.owndata and flags.writeable and flags.c_contiguous
+
     def item(self, tensor: Array) -> Any:
         return tensor.item()
 

@@ -23,6 +23,7 @@ _DTYPES = {
     "float32": torch.float32,
     "float64": torch.float64,
 }
+_count_users = getattr(torch._C, "_storage_Use_Count", None)  # private: without it all memory counts as shared
 _NUMPY_DTYPES = {torch_dtype: np.dtype(name) for name, torch_dtype in _DTYPES.items()}
 
 
@@ -71,6 +72,11 @@ class TorchRuntime:
 
     def copy(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.clone()
+
+    def has_own_memory(self, tensor: torch.Tensor) -> bool:
+        storage = tensor.untyped_storage()
+        is_only_user = _count_users is not None and _count_users(storage._cdata) == 2  # the tensor and `storage`
+        return is_only_user and storage.resizable() and tensor.is_contiguous()  # NumPy's memory cannot be resized
 
     def item(self, tensor: torch.Tensor) -> Any:
         return tensor.item()

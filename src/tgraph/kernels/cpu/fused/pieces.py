@@ -73,6 +73,19 @@ class KernelProgram:
         return self.translations["update"].returned or (self.main_field,)
 
     @property
+    def feeds_back(self) -> bool:
+        """Whether messages depend on what `update` changes."""
+        read = {name.removeprefix("target_") for name in self.parameters["message"]}
+        return bool(read & set(self.updated))
+
+    @property
+    def sent_field(self) -> str | None:
+        """The field that is sent as it is and never changes, if that is what the program does."""
+        words = self.translations["message"].source.partition("\n")[2].split()
+        is_field = len(words) == 2 and words[0] == "return" and words[1] in self.field_dtypes
+        return words[1] if is_field and not self.feeds_back else None
+
+    @property
     def edge_arrays(self) -> tuple[str, ...]:
         """The names of the arrays with one entry per edge, beside the neighbours."""
         return (*(("weight",) if self.weighted else ()), *self.edge_names)

@@ -1,7 +1,7 @@
 """The kernel for programs in which every vertex is active: one sweep over all incoming edges per iteration.
 
-Each iteration, every thread: makes the messages that depend on their sender alone, and its share of `total`, for its
-part of the vertices; meets the others; takes chunks of vertices and reduces, updates and measures the change of each;
+Each iteration, every thread: makes the messages that depend on their sender alone for its part of the vertices; meets
+the others; takes chunks of vertices and reduces, updates, measures the change of each and adds up the next `total`;
 meets the others; decides like all of them whether to go on. A vertex is written by the thread that took its chunk. A
 vertex with very many edges is a chunk of its own, whose edges were reduced in pieces before, by all threads. What is
 summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no answer
@@ -46,24 +46,26 @@ _TEXT = """
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, messages, totals, changes,
-           residuals, times, nothing{arrays}{constants}):
+def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, messages, new_messages, totals,
+           changes, residuals, times, nothing{arrays}{constants}):
+    if limit == 0:
+        return
     meeting = 1
     num_chunks, num_pieces = cuts.size - 1, np.int64(pieces.shape[0])
     if rank == 0:
         times[0] = ticks()
+    first, last = part(rank, size, num_chunks)
+    for chunk in range(first, last):
+        subtotal = 0.0
+        for v in range(cuts[chunk], cuts[chunk + 1]):
+            {prepare}
+        totals[1, chunk] = subtotal
+    meeting = meet(shared, meeting, size)
+    total_sum = 0.0
+    for chunk in range(num_chunks):
+        total_sum += totals[1, chunk]
     for iteration in range(limit):
-        counter = 24 + 16 * (iteration % 3)
-        first, last = part(rank, size, num_chunks)
-        for chunk in range(first, last):
-            subtotal = 0.0
-            for v in range(cuts[chunk], cuts[chunk + 1]):
-                {prepare}
-            totals[chunk] = subtotal
-        meeting = meet(shared, meeting, size)
-        total_sum = 0.0
-        for chunk in range(num_chunks):
-            total_sum += totals[chunk]
+        now, counter, halt = iteration % 2, 24 + 16 * (iteration % 3), 72 + 8 * (iteration % 2)
         while num_pieces > 0:
             piece = fetch_add(shared, counter + 8, 1)
             if piece >= num_pieces:
@@ -77,7 +79,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
         for block in range({num_blocks}):
             end = num_chunks * (block + 1) // {num_blocks}
             while chunk < end:
-                changed = 0.0
+                changed, subtotal = 0.0, 0.0
                 if piece_of[chunk + 1] > piece_of[chunk]:
                     u = cuts[chunk]
                     acc = nothing
@@ -90,23 +92,24 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
                         acc = nothing
                         {gather}
                         {finish_inner}
-                changes[chunk] = changed
+                changes[now, chunk], totals[now, chunk] = changed, subtotal
                 chunk = fetch_add(shared, counter, 1)
             {refresh}
         if rank == 0:
             shared[24 + 16 * ((iteration + 2) % 3)] = 0
             shared[24 + 16 * ((iteration + 2) % 3) + 8] = 0
-            shared[72] = load(shared, 8)
+            shared[halt] = load(shared, 8)
         meeting = meet(shared, meeting, size)
-        residual = 0.0
+        residual, total_sum = 0.0, 0.0
         for chunk in range(num_chunks):
-            residual += changes[chunk]
+            residual += changes[now, chunk]
+            total_sum += totals[now, chunk]
         if rank == 0:
             residuals[iteration] = residual
             times[iteration + 1] = ticks()
             store(shared, 16, iteration + 1)
         {swap}
-        if residual <= tolerance or shared[72] != 0:
+        if residual <= tolerance or shared[halt] != 0:
             break
 """
 
@@ -114,7 +117,7 @@ _REFRESH = """
 meeting = meet(shared, meeting, size)
 first, last = part(rank, size, end - num_chunks * block // {num_blocks})
 for v in range(cuts[num_chunks * block // {num_blocks} + first], cuts[num_chunks * block // {num_blocks} + last]):
-    messages[v] = {message}
+    {take}
 meeting = meet(shared, meeting, size)
 """
 
@@ -127,9 +130,7 @@ for e in range({first}, {last}):
 
 
 def _write_text(program: KernelProgram, num_sides: int) -> str:
-    swaps = not program.is_message_per_vertex
-    new_arrays = [f"N_{name}" for name in program.updated] if swaps else []
-    exchanges = [f"F_{name}, N_{name} = N_{name}, F_{name}" for name in program.updated]
+    new_arrays = [f"N_{name}" for name in program.updated] if _has_new_fields(program) else []
     parts = ("offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
     finish = "\n".join(_finish(program, num_sides))
@@ -144,38 +145,57 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
         gather=block("\n".join(_gather(program, side) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
-        num_blocks=BLOCKS if _is_asynchronous(program) else 1,
+        num_blocks=BLOCKS if program.asynchronous else 1,
         refresh=block(_refresh(program), 3),
-        swap=block("\n".join(exchanges if swaps else []), 2),
+        swap=block(_swap(program), 2),
     )
 
 
-def _is_asynchronous(program: KernelProgram) -> bool:
-    return program.asynchronous and program.is_message_per_vertex
+def _swap(program: KernelProgram) -> str:
+    """The lines after an iteration: what is new takes the place of what is old."""
+    if program.asynchronous or not program.feeds_back:
+        return ""
+    pairs = [(f"F_{name}", f"N_{name}") for name in program.updated]
+    if program.is_message_per_vertex:
+        pairs = [("messages", "new_messages")]
+    return "\n".join(f"{old}, {new} = {new}, {old}" for old, new in pairs)
+
+
+def _has_new_messages(program: KernelProgram) -> bool:
+    """Whether the messages of the next iteration are made at the end of each vertex, beside those in use."""
+    return program.feeds_back and program.is_message_per_vertex and not program.asynchronous
+
+
+def _has_new_fields(program: KernelProgram) -> bool:
+    """Whether new values have arrays of their own, because others still read the old ones."""
+    return program.feeds_back and not program.is_message_per_vertex
 
 
 def _refresh(program: KernelProgram) -> str:
     """The lines after a block: its vertices send their new values from now on."""
-    if not _is_asynchronous(program):
+    if not program.asynchronous or not program.feeds_back:
         return ""
-    names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
-    return _REFRESH.format(num_blocks=BLOCKS, message=program.text_of_call("message", names))
+    if program.is_message_per_vertex:
+        names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
+        take = f"messages[v] = {program.text_of_call('message', names)}"
+    else:
+        take = "\n".join(f"F_{name}[v] = N_{name}[v]" for name in program.updated)
+    return _REFRESH.format(num_blocks=BLOCKS, take=block(take, 1))
 
 
 def _prepare(program: KernelProgram) -> str:
     names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
     lines = []
-    if program.is_message_per_vertex:
-        condition = "if iteration == 0:\n    " if _is_asynchronous(program) else ""
-        lines.append(f"{condition}messages[v] = {program.text_of_call('message', names)}")
+    if program.is_message_per_vertex and program.sent_field is None:
+        lines.append(f"messages[v] = {program.text_of_call('message', names)}")
     if "total" in program.functions:
         lines.append(f"subtotal += {program.text_of_call('total', names)}")
-    return block("\n".join(lines or ["pass"]), 4)
+    return block("\n".join(lines or ["pass"]), 3)
 
 
 def _gather(program: KernelProgram, side: int, first: str = "", last: str = "") -> str:
     """The loop over the edges of u, all of them or those from first to last."""
-    make = "m = messages[v]"
+    make = f"m = {'messages' if program.sent_field is None else 'F_' + program.sent_field}[v]"
     if not program.is_message_per_vertex:
         names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "1"}
         names |= {name: f"{name}{side}[e]" for name in program.edge_arrays}
@@ -196,7 +216,7 @@ def _gather_piece(program: KernelProgram, num_sides: int) -> str:
 
 
 def _finish(program: KernelProgram, num_sides: int) -> list[str]:
-    """The lines that end a vertex: what came in, the new fields, how much changed."""
+    """The lines that end a vertex: what came in, the new fields, how much changed, what is sent next."""
     degree = " + ".join(f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
     lines = {"count": [f"acc = {degree}"], "mean": [f"acc = Acc(acc / max({degree}, 1))"]}.get(program.reduce, [])
     names = {"incoming": "acc", "total": "total_sum", **{name: f"F_{name}[u]" for name in program.field_dtypes}}
@@ -212,8 +232,14 @@ def _finish(program: KernelProgram, num_sides: int) -> list[str]:
         lines.append(f"changed += {program.text_of_call('change', names)}")
     else:
         lines.append(f"changed += default_change(F_{program.main_field}[u], {names['new_' + program.main_field]})")
-    place = "F" if program.is_message_per_vertex else "N"
-    return [*lines, *(f"{place}_{name}[u] = new_{name}" for name in program.updated)]
+    place = "N" if _has_new_fields(program) else "F"
+    lines += [f"{place}_{name}[u] = new_{name}" for name in program.updated]
+    after = {"source": "np.int64(u)", **{name: names[f"new_{name}"] for name in program.field_dtypes}}
+    if "total" in program.functions:
+        lines.append(f"subtotal += {program.text_of_call('total', after)}")
+    if _has_new_messages(program):
+        lines.append(f"new_messages[u] = {program.text_of_call('message', after)}")
+    return lines
 
 
 def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
@@ -275,13 +301,16 @@ class PullRun:
         self._size = team_size(sum(side.rows[1].size for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))
-        messages = np.empty(num_vertices if program.is_message_per_vertex else 0, program.message_dtype)
-        sums = [np.zeros(cuts.size - 1) for _ in range(2)]
-        self._before = (cuts, pieces, piece_of, partials, messages, *sums)
+        has_messages = program.is_message_per_vertex and program.sent_field is None
+        messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)
+        new_messages = np.empty(num_vertices if _has_new_messages(program) else 0, program.message_dtype)
+        sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
+        self._before = (cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
         self._rows = [array for side in sides for array in side.arrays(program)]
-        swaps = not program.is_message_per_vertex  # new values then have arrays of their own, which change places
-        self._new = {name: np.empty_like(fields[name]) for name in program.updated} if swaps else {}
+        has_new = _has_new_fields(program)
+        self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
+        self._swaps = has_new and not program.asynchronous
         try:
             self.advance(0, 0.0)  # compiles, or takes the compiled code from the disk
         except NumbaError as error:
@@ -303,7 +332,7 @@ class PullRun:
         except KeyboardInterrupt:
             interrupted = True
         done = int(watch.shared[DONE])
-        if self._new and done % 2:
+        if self._swaps and done % 2:
             for name, new in self._new.items():
                 self._fields[name][:] = new
         return residuals[:done], np.diff(times[: done + 1]), interrupted

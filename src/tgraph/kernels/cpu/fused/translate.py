@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import inspect
 import math
 import textwrap
@@ -76,13 +75,8 @@ def translate(function: Callable[..., Any], name: str) -> Translation:
 
 def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return the tree of a function, for the caller to change."""
-    return copy.deepcopy(_parse_code(inspect.unwrap(getattr(function, "__func__", function))))
-
-
-@cache  # reading a source takes a millisecond, as long as a search of a small graph
-def _parse_code(function: Callable[..., Any]) -> ast.FunctionDef:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = ast.parse(_read_source(inspect.unwrap(getattr(function, "__func__", function))))
     except (OSError, TypeError, SyntaxError) as error:
         raise NotTranslatableError("its source cannot be read") from error
     definition = tree.body[0]
@@ -92,6 +86,11 @@ def _parse_code(function: Callable[..., Any]) -> ast.FunctionDef:
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
         raise NotTranslatableError("it has optional or variable parameters")
     return definition
+
+
+@cache  # reading takes a millisecond, as long as a search of a small graph
+def _read_source(function: Callable[..., Any]) -> str:
+    return textwrap.dedent(inspect.getsource(function))
 
 
 def _assigned(definition: ast.FunctionDef) -> set[str]:
