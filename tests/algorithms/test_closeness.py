@@ -14,7 +14,7 @@ import tgraph as tg
 from small_graphs import RUNTIMES, SmallGraph, small_graphs
 from tgraph.algorithms.closeness import closeness
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
-from tgraph.kernels.cpu import multi_source, team
+from tgraph.kernels.cpu import multi_source, separate_searches, team
 from tgraph.verify.closeness import check_closeness
 
 KERNELS = ("auto", "plain")
@@ -90,6 +90,40 @@ def test_threads_and_directions_change_no_bit(
     assert by_vertex.totals.tolist() == np.maximum(levels, 0).sum(0).tolist()
     assert by_source.counts.tolist() == (levels > 0).sum(1).tolist()
     assert by_source.totals.tolist() == np.maximum(levels, 0).sum(1).tolist()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_searches_by_themselves_find_what_searches_together_find(
+    monkeypatch: pytest.MonkeyPatch, directed: bool, dtype: Any
+) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    graph = tg.generate.rmat(8, 4, seed=4, runtime="numpy")
+    graph = graph if directed else graph.symmetrize()
+    rows = [graph.adjacency(along).to_numpy()[:2] for along in ("out", "in")]
+    rows = [(offsets, neighbors.astype(dtype)) for offsets, neighbors in rows]
+    sources = np.flatnonzero(np.diff(rows[0][0]))[:77].astype(dtype)
+    monkeypatch.setattr(separate_searches, "DEEP_LEVELS", 1 << 40)
+    together = (*multi_source.reach_of_vertices(*rows, sources), *multi_source.reach_of_sources(*rows, sources))
+    levels = multi_source.levels_from_sources(*rows, sources)
+    monkeypatch.setattr(separate_searches, "DEEP_LEVELS", 0)
+    found = set()
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(tg.config, "num_threads", threads)
+        alone = (*multi_source.reach_of_vertices(*rows, sources), *multi_source.reach_of_sources(*rows, sources))
+        found.add(tuple(array.tobytes() for array in alone))
+        assert np.array_equal(multi_source.levels_from_sources(*rows, sources), levels)
+    assert len(found) == 1
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+def test_only_deep_graphs_are_searched_one_source_at_a_time() -> None:
+    grid = tg.generate.grid(300, 300, runtime="numpy").adjacency("out").to_numpy()[:2]
+    assert separate_searches.is_deep(grid, 40_000)
+    hubs = tg.generate.rmat(12, 8, seed=1, runtime="numpy").symmetrize().adjacency("out").to_numpy()[:2]
+    assert not separate_searches.is_deep(hubs, int(np.diff(hubs[0]).argmax()))
+    assert not separate_searches.is_deep((np.zeros(3, np.int64), np.zeros(0, np.int32)), 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

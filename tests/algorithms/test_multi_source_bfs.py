@@ -15,7 +15,7 @@ from small_graphs import DIRECTIONS, SmallGraph, small_graphs, ways_to_run
 from tgraph.algorithms.distance_matrix import distance_matrix
 from tgraph.algorithms.multi_source_bfs import multi_source_bfs
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
-from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu import nearest_source, team
 from tgraph.verify.multi_source_bfs import check_multi_source_bfs
 
 
@@ -54,6 +54,35 @@ def test_large_graphs(monkeypatch: pytest.MonkeyPatch, runtime_name: str, direct
     levels[levels < 0] = 1 << 40
     smallest = levels.min(axis=0)
     assert np.array_equal(result.to_numpy(), np.where(smallest < 1 << 40, smallest, -1))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("pull_part", [0, 6, 1 << 40])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_one_thread_and_several_push_and_pull_agree(
+    monkeypatch: pytest.MonkeyPatch, threads: int, pull_part: int, dtype: Any
+) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(tg.config, "num_threads", threads)
+    monkeypatch.setattr(nearest_source, "PULL_PART", pull_part)
+    for graph in (tg.generate.rmat(12, 4, seed=6, runtime="numpy"), tg.generate.grid(40, 50, runtime="numpy")):
+        sources = np.random.default_rng(2).permutation(graph.num_vertices)[:7].astype(dtype)
+        expected = multi_source_bfs(graph, sources, kernel="plain")
+        sides = [graph.adjacency(along).to_numpy()[:2] for along in ("out", "in")]
+        sides = [(offsets, neighbors.astype(dtype)) for offsets, neighbors in sides]
+        for few_edges in (0, 64, nearest_source.FEW_EDGES):
+            monkeypatch.setattr(nearest_source, "FEW_EDGES", few_edges)
+            found = nearest_source.nearest_sources(*sides, sources)
+            assert found.levels.tolist() == expected.levels.tolist()
+            assert found.origins.tolist() == expected.origins.tolist()
+            assert found.rows[:, 1].sum() == (found.levels >= 0).sum()
+            assert len(found.ticks) == len(found.rows) == found.levels.max() + 1
+
+
+def test_the_trace_tells_the_levels() -> None:
+    result = multi_source_bfs(tg.generate.path(100), [0, 99])
+    assert [row.active_vertices for row in result.trace] == [2] * 50
+    assert result.trace.kernel == "fused"
 
 
 def test_odd_graphs(runtime_name: str) -> None:

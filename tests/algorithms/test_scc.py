@@ -45,6 +45,7 @@ def test_the_searches_agree_wherever_one_hands_over_to_the_next(case: SmallGraph
     graph, expected = case.build(), expected_strong_labels(case)
     for changes in ({"MAX_LEVELS": 1}, {"LEAST_GAIN": 0}, {"LEAST_GAIN": 2}, {"LEAST_GAIN": 10**9}):
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "SMALL", 0)
             for name, value in changes.items():
                 patch.setattr(kernel, name, value)
             assert scc(graph).to_numpy().tolist() == expected
@@ -62,12 +63,18 @@ def _random(count: int, edges: int, seed: int) -> tuple[tg.Graph, np.ndarray]:
 
 @pytest.mark.parametrize("edges", [3000, 5200, 8000, 30_000])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_random_graphs_on_several_threads(monkeypatch: pytest.MonkeyPatch, edges: int, threads: int) -> None:
+@pytest.mark.parametrize("small", [0, kernel.SMALL])
+def test_random_graphs_on_several_threads(
+    monkeypatch: pytest.MonkeyPatch, edges: int, threads: int, small: int
+) -> None:
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(kernel, "SMALL", small)
     graph, expected = _random(5000, edges, seed=edges)
     result = scc(graph, threads=threads)
     np.testing.assert_array_equal(result.to_numpy(), expected)
     check_scc(graph, result.labels)
+    offsets, targets, _ = graph.adjacency("out").to_numpy()
+    np.testing.assert_array_equal(kernel.smallest_strongly_connected(offsets, targets.astype(np.int64)), expected)
 
 
 @pytest.mark.parametrize("kernel_name", ["auto", "plain"])
@@ -76,7 +83,8 @@ def test_plain_and_compiled_agree_on_a_sparse_graph(runtime_name: str, kernel_na
     np.testing.assert_array_equal(scc(graph, runtime=runtime_name, kernel=kernel_name).to_numpy(), expected)
 
 
-def test_a_large_graph_passes_its_check() -> None:
+def test_a_large_graph_passes_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "SMALL", 0)
     graph = tg.generate.rmat(14, 8, seed=3, runtime="numpy")
     labels = [scc(graph, threads=threads).to_numpy() for threads in (1, 2, 5)]
     check_scc(graph, labels[0])
@@ -92,8 +100,10 @@ def test_wide_ids_and_rows_that_do_not_ascend(runtime_name: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_long_path_and_a_long_cycle(monkeypatch: pytest.MonkeyPatch, threads: int, turned: bool) -> None:
+@pytest.mark.parametrize("small", [0, kernel.SMALL])
+def test_a_long_path_and_a_long_cycle(monkeypatch: pytest.MonkeyPatch, threads: int, turned: bool, small: int) -> None:
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(kernel, "SMALL", small)
     count = 100_000
     first, second = np.arange(count - 1), np.arange(1, count)
     path = tg.from_edges(second, first) if turned else tg.from_edges(first, second)

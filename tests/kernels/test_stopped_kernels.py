@@ -10,11 +10,12 @@ import pytest
 
 import tgraph as tg
 from tgraph.config import config
-from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu import nearest_source, scc, separate_searches, team
 from tgraph.kernels.cpu.coloring import first_fit_colors, largest_first_order
+from tgraph.kernels.cpu.k_core import core_numbers
 from tgraph.kernels.cpu.mis import first_independent, random_order
 from tgraph.kernels.cpu.mst import minimum_spanning_forest
-from tgraph.kernels.cpu.scc import smallest_strongly_connected
+from tgraph.kernels.cpu.multi_source import levels_from_sources, reach_of_sources, reach_of_vertices
 from tgraph.kernels.cpu.team import watch_team
 from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
 
@@ -38,8 +39,22 @@ def _color(offsets: np.ndarray, targets: np.ndarray, _: np.ndarray, watch: Watch
     return first_fit_colors(((offsets, targets),), largest_first_order(np.diff(offsets), 0), watch)
 
 
+SOURCES = np.arange(5)
 KERNELS: dict[str, Callable[..., Any]] = {
-    "scc": lambda offsets, targets, _, watch: smallest_strongly_connected(offsets, targets, watch),
+    "scc": lambda offsets, targets, _, watch: scc.smallest_strongly_connected(offsets, targets, watch),
+    "k_core": lambda offsets, targets, _, watch: core_numbers((offsets, targets), None, True, watch),
+    "nearest_source": lambda offsets, targets, _, watch: nearest_source.nearest_sources(
+        (offsets, targets), (offsets, targets), SOURCES, watch
+    ),
+    "reach_of_sources": lambda offsets, targets, _, watch: reach_of_sources(
+        (offsets, targets), (offsets, targets), SOURCES, watch
+    ),
+    "reach_of_vertices": lambda offsets, targets, _, watch: reach_of_vertices(
+        (offsets, targets), (offsets, targets), SOURCES, watch
+    ),
+    "levels_from_sources": lambda offsets, targets, _, watch: levels_from_sources(
+        (offsets, targets), (offsets, targets), SOURCES, watch
+    ),
     "mst": lambda *rows_and_watch: minimum_spanning_forest(*rows_and_watch[:3], True, rows_and_watch[3]),
     "mis": lambda offsets, targets, _, watch: first_independent(
         ((offsets, targets),), random_order(offsets.size - 1, 0), watch
@@ -49,9 +64,13 @@ KERNELS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("deep_levels", [0, separate_searches.DEEP_LEVELS])
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_stopped_kernel_ends(monkeypatch: pytest.MonkeyPatch, name: str, threads: int) -> None:
+def test_a_stopped_kernel_ends(monkeypatch: pytest.MonkeyPatch, name: str, threads: int, deep_levels: int) -> None:
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
     monkeypatch.setattr(config, "num_threads", threads)
+    monkeypatch.setattr(scc, "SMALL", 0)
+    monkeypatch.setattr(nearest_source, "FEW_EDGES", 0)
+    monkeypatch.setattr(separate_searches, "DEEP_LEVELS", deep_levels)
     assert KERNELS[name](*_rows(), StoppedWatch()) is not None
     assert KERNELS[name](*_rows(), Watch()) is not None

@@ -3,7 +3,8 @@
 Returns: scores, float64: the inverse of the mean distance from those who reach the vertex, times their part of all
 other vertices (Wasserman, Faust 1994); with `harmonic` the sum of 1 / distance.
 Technique: breadth-first searches from 128 sources at once, a bit for each (Then et al. 2014, `tgraph.kernels.cpu.
-multi_source`); with `samples` from random sources only (Eppstein, Wang 2004).
+multi_source`), in deep graphs one after another on every thread (`separate_searches`); with `samples` from random
+sources only (Eppstein, Wang 2004).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Returns: a tensor of levels `[S, V]`, int32, -1 = not reached.
 Technique: breadth-first searches from 128 sources at once, a bit for each (Then et al. 2014, `tgraph.kernels.cpu.
-multi_source`).
+multi_source`), in deep graphs one after another on every thread (`separate_searches`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 Returns: levels, int32, -1 = not reached; origins, vertex numbers of the nearest source, the smallest of several, -1 =
 not reached.
-Technique: level by level, as `tgraph.bfs`. A vertex keeps level and origin as one number, level * V + origin: the
-smallest is the nearest source, and among equally near ones the smallest vertex.
+Technique: level by level, as `tgraph.bfs` (`tgraph.kernels.cpu.nearest_source`, or the program below). There a vertex
+keeps level and origin as one number, level * V + origin: the smallest is the nearest source, and among equally near
+ones the smallest vertex.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tgraph.program import Program
 from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
+from tgraph.task import Task, uses_kernels
 
 UNREACHED = 1 << 62  # further than any level; one level more still fits into int64
 
@@ -77,4 +79,17 @@ def multi_source_bfs(
     ([0, 1, 1, 0, -1, -1], [0, 0, 3, 3, -1, -1])
     """
     chosen = distinct_vertices(graph, "sources", sources)
+    if max_iterations is None and uses_kernels(graph, how):
+        return _search(graph, chosen, how)
     return run(MultiSourceBFS(chosen), graph, max_iterations=max_iterations, **how)
+
+
+def _search(graph: Graph, sources: Array, how: How) -> Result:
+    """Find levels and origins in one compiled kernel."""
+    from tgraph.kernels.cpu.nearest_source import nearest_sources
+
+    with Task("MultiSourceBFS", graph, how) as task:
+        incoming = task.rows("in")[:2] if task.graph.has_in_edges else None
+        found = nearest_sources(task.rows("out")[:2], incoming, sources, task.watch("levels"))
+        task.record_all(found.rows, found.ticks)
+        return task.result({"levels": found.levels, "origins": found.origins}, vertex_fields=("origins",))

@@ -2,9 +2,9 @@
 
 Returns: labels, vertex numbers: the smallest vertex of the component.
 Technique: the component of a vertex with many edges by breadth-first search and sweeps over outgoing edges, the rest
-by Tarjan's depth-first search (`tgraph.kernels.cpu.scc`). Where that kernel does not serve, colours: every vertex takes
-the smallest vertex that reaches it, and whoever reaches that vertex back within its colour is in its component (Orzan
-2004). Where edges have no direction the components are those of `wcc`.
+by Tarjan's depth-first search, small graphs by that alone (`tgraph.kernels.cpu.scc`). Where that kernel does not serve,
+colours: every vertex takes the smallest vertex that reaches it, and whoever reaches that vertex back within its colour
+is in its component (Orzan 2004). Where edges have no direction the components are those of `wcc`.
 """
 
 from __future__ import annotations

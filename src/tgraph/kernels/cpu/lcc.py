@@ -1,6 +1,7 @@
 """Local clustering coefficients: the share of all possible edges among a vertex's neighbours that are there.
 
-Without directions this is triangles and degrees (`triangles`). With directions each triangle brings to a vertex the
+Without directions this is triangles and degrees (`triangles`), counted along ascending rows or taken from the half
+graph. With directions each triangle brings to a vertex the
 one or two edges between the two others: the half graph then tells, for each edge, whether edges lead both ways, and
 marks hold that number. Memory: as for triangles, and 16 bytes per vertex. Counts are sums of integers, and each
 coefficient is one division of two of them: the answer does not depend on the threads.
@@ -13,8 +14,8 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.half_graph import build_half_graph
-from tgraph.kernels.cpu.team import JIT
-from tgraph.kernels.cpu.triangles import count_by_rank, marking_team
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
+from tgraph.kernels.cpu.triangles import count_by_rank, count_triangles, marking_team
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
@@ -35,6 +36,12 @@ def clustering_coefficients(
     [1.0, 1.0, 0.333, 0.0]
     """
     watch = watch or Watch()
+    if is_sorted and reverse is None:
+        counts = count_triangles(rows, None, True, watch)
+        in_place: Array = counts.view(np.float64)
+        offsets, neighbors = as_unsigned(rows[0]), as_unsigned(rows[1])
+        watch.run(_divide, team_size(neighbors.size), offsets, neighbors, counts, in_place)
+        return in_place
     half = build_half_graph(rows, reverse, is_sorted, reverse is not None, watch)
     if reverse is None:
         counts = 2 * count_by_rank(half, watch)
@@ -45,6 +52,18 @@ def clustering_coefficients(
     pairs *= pairs - 1
     coefficients: Array = counts[half.ranks] / np.maximum(pairs, 1)
     return coefficients
+
+
+@njit(**JIT)
+def _divide(rank, size, shared, offsets, neighbors, counts, coefficients):
+    """Writes the coefficients of its part, which may lie where the counts of triangles lie. Needs ascending rows."""
+    one = np.uint64(1)
+    first, last = part(rank, size, np.int64(counts.size))
+    for vertex in range(np.uint64(first), np.uint64(last)):
+        begin, degree = offsets[vertex], 0
+        for i in range(begin, offsets[vertex + one]):
+            degree += neighbors[i] != vertex and (i == begin or neighbors[i] != neighbors[i - one])
+        coefficients[vertex] = np.float64(2 * counts[vertex]) / max(np.float64(degree) * np.float64(degree - 1), 1.0)
 
 
 @njit(**JIT)

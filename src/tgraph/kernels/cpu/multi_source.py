@@ -3,7 +3,8 @@
 128 sources are searched together: two words per vertex say which searches have seen it, which of them reached it in
 this level and which will in the next. An edge passes on the bits of all searches by one OR. A level is pushed from its
 list of active vertices, or, where they have many edges, pulled by the vertices that some search has not seen, each
-until all have. All threads work on the same level.
+until all have. All threads work on the same level. Where the graph is so deep that searches meet a vertex in different
+levels, each is followed by itself instead (`separate_searches`).
 
 What is found is written per vertex (the sources that reach it and how far they are), per source (the vertices that it
 reaches and how far they are), or as a matrix of levels. All numbers are integers, except sums of 1 / distance: a thread
@@ -16,11 +17,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add, fetch_or, trailing_zeros
 from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.bit_count import bit_count
+from tgraph.kernels.cpu.separate_searches import is_deep, search_for_sources, search_for_vertices
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -44,6 +46,11 @@ class Reach(NamedTuple):
     totals: Array  # int64, the sum of the distances
     inverses: Array  # float64, the sum of 1 / distance
 
+    @classmethod
+    def zeros(cls, count: int) -> Reach:
+        """Nobody is reached yet."""
+        return cls(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count))
+
 
 def reach_of_vertices(
     out_rows: tuple[Array, Array], in_rows: tuple[Array, Array], sources: Array, watch: Watch | None = None
@@ -54,23 +61,38 @@ def reach_of_vertices(
     >>> reach_of_vertices(out_rows, in_rows, np.array([0, 1])).totals.tolist()
     [0, 1]
     """
-    return _search(out_rows, in_rows, sources, PER_VERTEX, np.zeros((1, 0), np.int32), watch)
+    reach = Reach.zeros(out_rows[0].size - 1)
+    if sources.size and is_deep(out_rows, sources[0]):
+        search_for_vertices(out_rows, sources, reach, watch or Watch())
+    else:
+        _search(out_rows, in_rows, sources, PER_VERTEX, reach, np.zeros((1, 0), np.int32), watch)
+    return reach
 
 
 def reach_of_sources(
     out_rows: tuple[Array, Array], in_rows: tuple[Array, Array], sources: Array, watch: Watch | None = None
 ) -> Reach:
     """Return, for every source, how many vertices it reaches and how far they are. Deterministic."""
-    return _search(out_rows, in_rows, sources, PER_SOURCE, np.zeros((1, 0), np.int32), watch)
+    reach = Reach.zeros(sources.size)
+    if sources.size and is_deep(out_rows, sources[0]):
+        search_for_sources(out_rows, sources, reach, None, watch or Watch())
+    else:
+        _search(out_rows, in_rows, sources, PER_SOURCE, reach, np.zeros((1, 0), np.int32), watch)
+    return reach
 
 
 def levels_from_sources(
     out_rows: tuple[Array, Array], in_rows: tuple[Array, Array], sources: Array, watch: Watch | None = None
 ) -> Array:
     """Return the level of every vertex in the search of every source, `[S, V] int32`, -1 = not reached."""
-    levels = np.full((sources.size, out_rows[0].size - 1), -1, np.int32)
+    reach, shape = Reach.zeros(0), (sources.size, out_rows[0].size - 1)
+    if sources.size and is_deep(out_rows, sources[0]):
+        levels = np.empty(shape, np.int32)
+        search_for_sources(out_rows, sources, reach, levels, watch or Watch())
+        return levels
+    levels = np.full(shape, -1, np.int32)
     levels[np.arange(sources.size), sources] = 0
-    _search(out_rows, in_rows, sources, MATRIX, levels, watch)
+    _search(out_rows, in_rows, sources, MATRIX, reach, levels, watch)
     return levels
 
 
@@ -79,13 +101,13 @@ def _search(
     in_rows: tuple[Array, Array],
     sources: Array,
     mode: int,
+    reach: Reach,
     levels: Array,
     watch: Watch | None,
-) -> Reach:
+) -> None:
+    """Follow batches of sources; fill `reach` or `levels`, as the mode says."""
     num_vertices = out_rows[0].size - 1
     size = team_size(out_rows[1].size + num_vertices)
-    count = {PER_VERTEX: num_vertices, PER_SOURCE: sources.size, MATRIX: 0}[mode]
-    reach = Reach(np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count))
     rows = tuple(as_unsigned(array) for array in (*out_rows, *in_rows))
     bits = tuple(np.zeros((num_vertices, 2), np.uint64) for _ in range(3))
     lists = tuple(np.empty(num_vertices, rows[1].dtype) for _ in range(2))
@@ -93,7 +115,6 @@ def _search(
     marks = np.zeros(-(-num_vertices // 64), np.uint64)
     results = (tuple(reach), levels, mode, found)
     (watch or Watch()).run(_run, size, rows, as_unsigned(sources), bits, lists, marks, results, PULL_PART)
-    return reach
 
 
 @njit(**JIT)
@@ -265,7 +286,7 @@ def _settle(rank, size, active, depth, batch, out_offsets, seen, new, marks, lis
         marks[vertex >> SIX] = ZERO
         edges += out_offsets[vertex + ONE] - out_offsets[vertex]
         if mode == PER_VERTEX:
-            number = np.int64(_ones(low) + _ones(high))
+            number = np.int64(bit_count(low) + bit_count(high))
             counts[vertex] += number
             totals[vertex] += number * depth
             inverses[vertex] += number / depth
@@ -293,13 +314,3 @@ def _add_sources(depth, batch, width, found, counts, totals, inverses):
         counts[batch + search] += number
         totals[batch + search] += number * depth
         inverses[batch + search] += number / depth
-
-
-@intrinsic
-def _ones(typing_context, bits):
-    """Return the number of set bits of a uint64."""
-
-    def codegen(context, builder, signature, args):
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen

@@ -8,6 +8,8 @@
 3. When a sweep settles little, Tarjan's search (1972), without recursion, goes over what is left. The pivot's component
    is one vertex for it, already on the stack.
 
+In small graphs that search goes over everything, on the thread that asks.
+
 Needs 9 bytes and four ids per vertex. The label is the smallest vertex of the component, so the answer depends on
 neither threads nor chance.
 """
@@ -19,11 +21,12 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, fetch_min, load
 from tgraph.kernels.cpu.barrier import meet
-from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch, is_stopped
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, SHARED_SIZE, STOP, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
 UNSEEN, REACHED, GIANT, SETTLED = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
+SMALL = 4_000_000  # vertices and edges that one search goes over in about 15 ms
 SAMPLES = 4096
 CHUNK = 1 << 11  # vertices that a thread takes in a sweep
 FRONTIER_CHUNK = 1 << 6  # vertices that a thread takes of a frontier
@@ -51,6 +54,9 @@ def smallest_strongly_connected(offsets: Array, targets: Array, watch: Watch | N
     labels, queue, path, lows = (np.empty(num_vertices, targets.dtype) for _ in range(4))
     arrays = [as_unsigned(array) for array in (offsets, targets, labels, queue, path, lows)]
     states, places = np.zeros(num_vertices, np.uint8), np.empty(num_vertices, np.uint64)
+    if targets.size + num_vertices < SMALL:
+        run_team(_finish, 1, np.zeros(SHARED_SIZE, np.int64), *arrays, states, places, 0, True)
+        return labels
     size = team_size(targets.size + num_vertices)
     watch = watch or Watch()
     shared = watch.run(_settle, size, *arrays[:4], states, MAX_LEVELS, LEAST_GAIN)
@@ -222,7 +228,7 @@ def _sweep(shared, words, offsets, targets, labels, states):
     fetch_add(shared, DONE, settled)
 
 
-@njit(**JIT)
+@njit(inline="always", **JIT)
 def _state_now(vertex, offsets, targets, states):
     """Return the state that a vertex can take because of its neighbours' states."""
     old, is_last = states[vertex], True
@@ -246,7 +252,7 @@ def _search(own, shared, offsets, targets, labels, queue, path, lows, states, pl
     the number of the pivot's component. path holds the places of the vertices from the start to where the search is,
     places the next edge of each, lows the lowest number known to be reached (0 = not visited, CLOSED = complete).
     """
-    two = np.uint64(2)
+    two, closed = np.uint64(2), lows.dtype.type(CLOSED)
     if not _open(own, shared, offsets, labels, lows, states):
         return
     for start in range(np.uint64(labels.size)):
@@ -259,18 +265,21 @@ def _search(own, shared, offsets, targets, labels, queue, path, lows, states, pl
                 target = np.uint64(targets[edge])
                 edge += ONE
                 number = np.uint64(lows[target])
-                if number == np.uint64(0):
-                    lows[vertex], places[depth] = low, edge
-                    depth += ONE
-                    vertex, edge, end, low = target, offsets[target], offsets[target + ONE], top + two
-                    path[depth], queue[top], lows[target] = top, target, low
-                    top += ONE
-                elif number < low:
-                    low = number
+                if number != np.uint64(0):
+                    low = min(low, number)
+                    continue
+                lows[vertex], places[depth] = low, edge
+                depth += ONE
+                vertex, edge, end, low = target, offsets[target], offsets[target + ONE], top + two
+                path[depth], queue[top], lows[target] = top, target, low
+                top += ONE
                 continue
             place = np.uint64(path[depth])
             if low == place + two:
-                _complete(SETTLED, shared, place, top, labels, queue, lows, states)
+                if top == place + ONE:
+                    labels[vertex], lows[vertex], states[vertex] = vertex, closed, SETTLED
+                else:
+                    _complete(SETTLED, shared, place, top, labels, queue, lows, states)
                 top = place
             elif depth == np.uint64(0):
                 _complete(GIANT, shared, place, top, labels, queue, lows, states)
@@ -285,19 +294,20 @@ def _search(own, shared, offsets, targets, labels, queue, path, lows, states, pl
 @njit(**JIT)
 def _open(own, shared, offsets, labels, lows, states):
     """Writes lows as the search begins, and settles vertices without edges; says whether others have to be searched."""
-    closed, left = lows.dtype.type(CLOSED), 0
+    kind, left = lows.dtype.type, 0
+    unseen, pivots, closed = kind(0), kind(1), kind(CLOSED)  # all of one type: mixed ones would become float64
     for vertex in range(labels.size):
         state = states[vertex]
         if state == own and offsets[vertex] == offsets[vertex + 1]:
             state = SETTLED
             states[vertex], labels[vertex] = state, vertex
-        lows[vertex] = 0 if state == own else 1 if own == REACHED and state == GIANT else closed
+        lows[vertex] = unseen if state == own else pivots if own == REACHED and state == GIANT else closed
         left += state == own
     shared[DONE] = labels.size - left
     return left > 0
 
 
-@njit(**JIT)
+@njit(inline="always", **JIT)
 def _complete(state, shared, place, top, labels, queue, lows, states):
     """Writes labels, lows and states of a component: the vertices from `place` to `top` of the queue."""
     closed, smallest = lows.dtype.type(CLOSED if state == SETTLED else ONE), queue[place]
