@@ -57,6 +57,7 @@ class InMemoryEdges:
     ) -> Callable[[Tensor], Tensor] | None:
         """Return the compiled sweep for such a call, made once; None where primitives serve."""
         dtype = self.graph.runtime.dtype(values)
+        along = along if self.graph.directed else "out"
         key = (reduce, along, message, dtype)
         if not self._may_compile or not self.graph.num_vertices:
             return None

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tgraph as tg
+from tgraph.algorithms.katz import WeightedKatz
 from tgraph.algorithms.pagerank import PageRank
 from tgraph.errors import InterruptedRunError, InvalidProgramError
 from tgraph.kernels.cpu import team
@@ -75,7 +76,37 @@ def test_another_constant_needs_no_other_kernel():
     )
 
 
-@pytest.mark.parametrize("make", [Heat, lambda: PageRank(0.85, 1e-12)], ids=["swaps", "in place"])
+class AtOnce(Heat):
+    """Uses new values in the same sweep."""
+
+    asynchronous = True
+
+
+MAKERS = {"swaps": Heat, "in place": lambda: PageRank(0.85, 1e-12), "at once": AtOnce}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_asking_for_memory_ahead_changes_no_bit(monkeypatch, make):
+    graph = graph_for("numpy")
+    expected = tg.run(make(), graph, kernel="fused", max_iterations=7)
+    monkeypatch.setattr(pull, "MANY_BYTES", 0)
+    assert tg.run(make(), graph, kernel="fused", max_iterations=7).values.tobytes() == expected.values.tobytes()
+
+
+def test_new_values_along_weighted_edges_are_used_at_once(monkeypatch):
+    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 64)
+
+    class Later(WeightedKatz):
+        asynchronous = False
+
+    graph = graph_for("numpy")
+    at_once, later = (tg.run(kind(0.01, 1.0, 1e-9), graph, kernel="fused") for kind in (WeightedKatz, Later))
+    assert at_once.converged
+    assert at_once.iterations < later.iterations
+    np.testing.assert_allclose(at_once.values, later.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_threads_change_no_bit(monkeypatch, make):
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
     monkeypatch.setattr(pull, "WORK_PER_CHUNK", 64)

@@ -25,8 +25,8 @@ from numba.extending import intrinsic
 _HAS_PAUSE = platform.machine().lower() in ("x86_64", "amd64", "i686")
 
 
-def _pointer(context, builder, array_type, array, index_type, index):
-    """The address of array[index]."""
+def pointer_to(context, builder, array_type, array, index_type, index):
+    """Return the address of array[index], for intrinsics."""
     data = context.make_array(array_type)(context, builder, array).data
     wide = context.cast(builder, index, index_type, types.intp if index_type.signed else types.uintp)
     return builder.gep(data, [wide], inbounds=True)
@@ -37,7 +37,7 @@ def _read_modify_write(names):
 
     def codegen(context, builder, signature, args):
         array_type, index_type, _ = signature.args
-        pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+        pointer = pointer_to(context, builder, array_type, args[0], index_type, args[1])
         return builder.atomic_rmw(names[_kind(array_type.dtype)], pointer, args[2], "monotonic")
 
     return codegen
@@ -74,7 +74,7 @@ def compare_swap(typing_context, array, index, expected, new):
 
     def codegen(context, builder, signature, args):
         array_type = signature.args[0]
-        pointer = _pointer(context, builder, array_type, args[0], signature.args[1], args[1])
+        pointer = pointer_to(context, builder, array_type, args[0], signature.args[1], args[1])
         expected, new = args[2], args[3]
         if isinstance(array_type.dtype, types.Float):
             bits = ir.IntType(array_type.dtype.bitwidth)
@@ -93,7 +93,7 @@ def load(typing_context, array, index):
 
     def codegen(context, builder, signature, args):
         array_type, index_type = signature.args
-        pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+        pointer = pointer_to(context, builder, array_type, args[0], index_type, args[1])
         return builder.load_atomic(pointer, "acquire", array_type.dtype.bitwidth // 8)
 
     return signature, codegen
@@ -106,7 +106,7 @@ def store(typing_context, array, index, value):
 
     def codegen(context, builder, signature, args):
         array_type, index_type, _ = signature.args
-        pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+        pointer = pointer_to(context, builder, array_type, args[0], index_type, args[1])
         builder.store_atomic(args[2], pointer, "release", array_type.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -120,7 +120,7 @@ def arrive(typing_context, array, index):
 
     def codegen(context, builder, signature, args):
         array_type, index_type = signature.args
-        pointer = _pointer(context, builder, array_type, args[0], index_type, args[1])
+        pointer = pointer_to(context, builder, array_type, args[0], index_type, args[1])
         one = ir.Constant(ir.IntType(array_type.dtype.bitwidth), 1)
         builder.atomic_rmw("add", pointer, one, "acq_rel")
         return context.get_dummy_value()

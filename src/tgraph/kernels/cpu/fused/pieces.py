@@ -30,6 +30,7 @@ from tgraph.kernels.cpu.fused.functions import (
     absolute, differs, either, exp, invert, log, maximum, minimum, sqrt, where
 )
 from tgraph.kernels.cpu.fused.functions import change as default_change
+from tgraph.kernels.cpu.prefetch import AHEAD, prefetch
 from tgraph.kernels.cpu.team import JIT, part
 
 ONE = np.uint64(1)
@@ -84,6 +85,11 @@ class KernelProgram:
         words = self.translations["message"].source.partition("\n")[2].split()
         is_field = len(words) == 2 and words[0] == "return" and words[1] in self.field_dtypes
         return words[1] if is_field and not self.feeds_back else None
+
+    @property
+    def sent_fields(self) -> list[str]:
+        """The sender's fields that a message is made from."""
+        return [name for name in self.parameters["message"] if name in self.field_dtypes]
 
     @property
     def edge_arrays(self) -> tuple[str, ...]:

@@ -23,11 +23,14 @@ from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import load_kernel
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
-WORK_PER_CHUNK = 1 << 14  # edges and vertices
+WORK_PER_CHUNK = 1 << 14  # edges and vertices, at most
+CHUNKS = 1 << 12  # that a sweep is cut into, unless they become larger than that or smaller than SMALLEST_CHUNK
+SMALLEST_CHUNK = 1 << 10
 BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
 HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
@@ -123,13 +126,14 @@ meeting = meet(shared, meeting, size)
 
 _GATHER = """
 for e in range({first}, {last}):
+    {prefetch}
     v = neighbors{side}[e]
     {make}
     {reduce}
 """
 
 
-def _write_text(program: KernelProgram, num_sides: int) -> str:
+def _write_text(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
     new_arrays = [f"N_{name}" for name in program.updated] if _has_new_fields(program) else []
     parts = ("offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
@@ -140,9 +144,9 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
         arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays]),
         constants=listed(program.constants),
         prepare=_prepare(program),
-        gather_piece=block(_gather_piece(program, num_sides), 3),
+        gather_piece=block(_gather_piece(program, num_sides, prefetches), 3),
         reduce_piece=block(_REDUCE[program.reduce], 6),
-        gather=block("\n".join(_gather(program, side) for side in range(num_sides)), 6),
+        gather=block("\n".join(_gather(program, side, prefetches) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
         num_blocks=BLOCKS if program.asynchronous else 1,
@@ -193,24 +197,34 @@ def _prepare(program: KernelProgram) -> str:
     return block("\n".join(lines or ["pass"]), 3)
 
 
-def _gather(program: KernelProgram, side: int, first: str = "", last: str = "") -> str:
+def _gather(program: KernelProgram, side: int, prefetches: bool, first: str = "", last: str = "") -> str:
     """The loop over the edges of u, all of them or those from first to last."""
-    make = f"m = {'messages' if program.sent_field is None else 'F_' + program.sent_field}[v]"
+    read = ["messages" if program.sent_field is None else f"F_{program.sent_field}"]
+    make = f"m = {read[0]}[v]"
     if not program.is_message_per_vertex:
         names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "1"}
         names |= {name: f"{name}{side}[e]" for name in program.edge_arrays}
         for name in program.field_dtypes:
             names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
         make = f"m = Message({program.text_of_call('message', names)})"
+        read = [f"F_{name}" for name in program.sent_fields]
     first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
     reduce = block(_REDUCE[program.reduce], 1)
-    return _GATHER.format(side=side, first=first, last=last, make=make, reduce=reduce).strip("\n")
+    prefetch = _prefetch(read, side) if prefetches else ""
+    text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
+    return text.strip("\n")
 
 
-def _gather_piece(program: KernelProgram, num_sides: int) -> str:
+def _prefetch(arrays: list[str], side: int) -> str:
+    """The lines that ask for what a later edge reads."""
+    soon = f"soon = neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)]"
+    return block("\n".join([soon, *(f"prefetch({array}, soon)" for array in arrays)] if arrays else []), 1)
+
+
+def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
     lines = []
     for side in range(num_sides):
-        loop = _gather(program, side, "pieces[piece, 2]", "pieces[piece, 3]")
+        loop = _gather(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]")
         lines.append(f"if side == {side}:\n    {block(loop, 1)}")
     return "\n".join(lines)
 
@@ -249,7 +263,9 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
     edges, `[P, 4]`: vertex, side, first and last edge; the first piece of every chunk and their number, `[C+1]`.
     """
     num_vertices = sides[0].size - 1
-    inner = np.concatenate([_even_cuts(offsets, WORK_PER_CHUNK) for offsets in sides])
+    work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
+    per_chunk = min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
+    inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
     hubs = np.unique(np.concatenate([_find_hubs(offsets, HUB_EDGES) for offsets in sides]))
     cuts = np.unique(np.concatenate([[0, num_vertices], inner, hubs, hubs + 1]).astype(np.int64))
     pieces = [
@@ -295,9 +311,10 @@ class PullRun:
     """A kernel on one graph: fields are read and written in place, iteration by iteration."""
 
     def __init__(self, program: KernelProgram, sides: list[Side], fields: dict[str, Array]) -> None:
-        self._worker = load_kernel(_write_text(program, len(sides))).worker
-        self._fields, self._constants = fields, program.constants
         num_vertices = sides[0].rows[0].size - 1
+        prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
+        self._worker = load_kernel(_write_text(program, len(sides), prefetches)).worker
+        self._fields, self._constants = fields, program.constants
         self._size = team_size(sum(side.rows[1].size for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))

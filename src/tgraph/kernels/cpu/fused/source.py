@@ -20,10 +20,10 @@ import numba
 import numpy as np
 
 from tgraph.config import config
-from tgraph.kernels.cpu import atomics, barrier, clock, team
+from tgraph.kernels.cpu import atomics, barrier, clock, prefetch, team
 from tgraph.kernels.cpu.fused import functions
 
-_COMPILED_WITH = (atomics, barrier, clock, team, functions)
+_COMPILED_WITH = (atomics, barrier, clock, prefetch, team, functions)
 
 
 @cache
