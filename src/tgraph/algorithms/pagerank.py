@@ -24,6 +24,8 @@ from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 
+SMALLEST_SHARE = 1e-9  # of the jumps that must reach vertices with edges
+
 
 class PageRank(Program):
     """Ranks with damping; `jumps [V]` is where the surfer jumps to, with a sum of 1."""
@@ -74,14 +76,23 @@ class SettlingPageRank(PageRank):
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         fields, active = super().init(graph)
-        jumps, runtime = fields["jumps"], graph.runtime
-        is_dangling = fields["strengths"] == 0
-        is_isolated = is_dangling & (graph.in_degrees() == 0) if graph.directed else is_dangling
-        elsewhere = float(runtime.item(runtime.reduce(where(is_isolated, 0.0, jumps), "sum")))
-        shares = where(is_dangling, 1.0, 1.0 - self.damping)
-        if elsewhere > 0.0:
-            shares = where(is_isolated, 0.0, shares / elsewhere)
-        return {**fields, "shares": runtime.astype(shares, self.dtype)}, active
+        runtime, jumps = graph.runtime, fields["jumps"]
+        dangling = runtime.nonzero(fields["strengths"] == 0)
+        isolated = dangling
+        if graph.directed:
+            has_no_edges = runtime.index_select(graph.in_degrees(), dangling) == 0
+            isolated = runtime.mask_select(dangling, has_no_edges)
+        elsewhere = 1.0 - float(runtime.item(runtime.reduce(runtime.index_select(jumps, isolated), "sum")))
+        shares = self._shares(graph, dangling, isolated, elsewhere)
+        return {**fields, "shares": shares}, active
+
+    def _shares(self, graph: Graph, dangling: Tensor, isolated: Tensor, elsewhere: float) -> Tensor:
+        """Return which part of its rank every vertex gives to the jumps."""
+        runtime, is_known = graph.runtime, elsewhere > SMALLEST_SHARE
+        factor = 1.0 / elsewhere if is_known else 1.0
+        shares = graph.full((1.0 - self.damping) * factor, self.dtype)
+        shares = runtime.index_put(shares, dangling, factor)
+        return runtime.index_put(shares, isolated, 0.0) if is_known else shares
 
     def total(self, ranks: Tensor, shares: Tensor) -> Tensor:
         return ranks * shares

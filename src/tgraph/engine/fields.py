@@ -22,9 +22,10 @@ def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], T
     named = dict(initial) if isinstance(initial, Mapping) else {"value": initial}
     if not named:
         raise InvalidProgramError(f"{_name(program)}.init gave no field; it must return at least one")
-    for name, tensor in [*named.items(), *([("active", active)] if active is not None else [])]:
-        _check_shape(program, f"init gave {name!r}", tensor, graph.num_vertices, "vertices")
+    for name in named:
+        _check_shape(program, f"init gave {name!r}", named[name], graph.num_vertices, "vertices")
     if active is not None:
+        _check_shape(program, "init gave 'active'", active, graph.num_vertices, "vertices")
         active = graph.runtime.asarray(active)
         kind = graph.runtime.dtype(active)
         if kind.kind != "b":

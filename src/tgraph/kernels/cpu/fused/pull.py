@@ -266,7 +266,8 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
     work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
     per_chunk = min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
     inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
-    hubs = np.unique(np.concatenate([_find_hubs(offsets, HUB_EDGES) for offsets in sides]))
+    passed = np.unique(inner)  # a hub is among them: it passes several multiples
+    hubs = passed[np.max([offsets[passed + 1] - offsets[passed] for offsets in sides], axis=0) >= HUB_EDGES]
     cuts = np.unique(np.concatenate([[0, num_vertices], inner, hubs, hubs + 1]).astype(np.int64))
     pieces = [
         (hub, side, first, min(first + WORK_PER_CHUNK, int(offsets[hub + 1])))
@@ -280,11 +281,16 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
 
 @njit(**JIT)
 def _even_cuts(offsets, work):
-    """Return the vertices at which the work of all vertices before them passes a multiple of `work`."""
+    """Return the vertices at which the work of all vertices up to them passes a multiple of `work`."""
     num_vertices = offsets.size - 1
     cuts = np.empty((offsets[num_vertices] + num_vertices) // work, np.int64)
+    low = 0
     for i in range(cuts.size):
-        low, high = 0, num_vertices
+        step = 1  # the next one is not far: double the step until it is passed, then halve what is between
+        while low + step < num_vertices and offsets[low + step] + low + step < (i + 1) * work:
+            low += step
+            step *= 2
+        high = min(low + step, num_vertices)
         while low < high:
             middle = (low + high) // 2
             if offsets[middle + 1] + middle + 1 < (i + 1) * work:
@@ -293,18 +299,6 @@ def _even_cuts(offsets, work):
                 high = middle
         cuts[i] = low
     return cuts
-
-
-@njit(**JIT)
-def _find_hubs(offsets, many):
-    """Return the vertices with at least `many` edges."""
-    found = np.empty(offsets[offsets.size - 1] // many, np.int64)
-    count = 0
-    for vertex in range(offsets.size - 1):
-        if offsets[vertex + 1] - offsets[vertex] >= many:
-            found[count] = vertex
-            count += 1
-    return found[:count]
 
 
 class PullRun:
