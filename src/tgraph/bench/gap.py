@@ -24,8 +24,7 @@ PROGRAMS = {
     "bfs": "bfs",
     "sssp": "sssp",
     "wcc": "cc",
-    "pagerank": "pr",
-    "pagerank_20": "pr",
+    "pagerank_f32": "pr",
     "triangles": "tc",
     "betweenness": "bc",
 }

@@ -53,6 +53,11 @@ _TABLE: dict[str, tuple[str, Callable[[Any, Parameters], Any], Callable[[Any, An
         lambda g, p: tg.pagerank(g, p["damping"], p["tol_l1"], p["max_iterations"]),
         _field("ranks"),
     ),
+    "pagerank_f32": (
+        "pagerank",
+        lambda g, p: tg.pagerank(g, p["damping"], p["tol_l1"], p["max_iterations"], dtype="float32"),
+        _field("ranks"),
+    ),
     "pagerank_20": ("pagerank", lambda g, p: tg.pagerank(g, p["damping"], 0.0, p["max_iterations"]), _field("ranks")),
     "scc": ("scc", lambda g, p: tg.scc(g), _field("labels")),
     "triangles": ("triangles", lambda g, p: tg.triangles(g), lambda result, _view, _p: result.total),

@@ -1,10 +1,11 @@
 """Breadth-first search: levels and parents in one go, by push and pull.
 
-Push takes vertices from a queue; who reaches a neighbour first, by compare-and-swap on its level, puts it into the next
+Push takes vertices from a queue; who reaches a neighbour first, by compare-and-swap on its parent, puts it into the new
 queue, and everybody of that level offers itself as parent: the smallest stays. Pull goes through the vertices that are
 not reached, and ends at the first neighbour in the frontier; in ascending rows that is the smallest. Vertices without
-incoming edges are taken for reached after the first pull. When to switch: Beamer, Asanovic, Patterson 2012. Levels and
-parents are the same for any number of threads. Memory: levels, parents, two queues and three bitmaps, 16.4 bytes per
+incoming edges are taken for reached after the first pull. When to switch: Beamer, Asanovic, Patterson 2012. Levels with
+few edges are followed by one thread, without atomic operations and meetings. Levels and parents are the same for any
+number of threads. Memory: levels, parents, two queues and three bitmaps, 16.4 bytes per
 vertex with 32-bit ids, and 32 bytes per iteration. Counters of three iterations take turns; each set is cleared one
 iteration before it is used.
 """
@@ -23,12 +24,13 @@ from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
 
-ALPHA, BETA = 15, 18
+ALPHA, BETA = 24, 18
 BUFFER = 1024
-SERIAL_EDGES = 1024  # below this one thread is faster than several
+FEW_EDGES = 1 << 14  # a level with fewer is followed by one thread
 WORDS = 16  # of 64 vertices that a thread takes at a time in pull
 HUB_EDGES = 1 << 14  # if vertices have so many on average, their edges are shared by all threads
 TAKE, FOUND, EDGES, HALT, QUEUED, SLOT = 0, 8, 16, 24, 32, 40
+FOLLOWED = COUNTERS + 3 * SLOT  # what the thread that followed levels alone tells the others
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ def _to_queue(rank, size, shared, meeting, front, queue, buffer, counter):
 @njit(**JIT)
 def _push(rank, size, shared, slot, level, offsets, neighbors, levels, parents, queue, count, edges, new_queue, buffer):
     """Writes levels and parents of neighbours by atomic operations, and new_queue. Returns the new vertices' edges."""
-    one, held, new_edges = np.uint64(1), 0, np.int64(0)
+    one, held, new_edges, nobody = np.uint64(1), 0, np.int64(0), ~parents.dtype.type(0)
     shares = size > 1 and edges >= HUB_EDGES * count
-    chunk = count if shares or edges < SERIAL_EDGES else max(1, min(256, count // (4 * size)))
+    chunk = count if shares else max(1, min(256, count // (4 * size)))
     while True:
         taken = np.int64(0) if shares else fetch_add(shared, slot + TAKE, chunk)
         if taken >= count:
@@ -128,21 +130,58 @@ def _push(rank, size, shared, slot, level, offsets, neighbors, levels, parents, 
                 first += degree * np.uint64(rank) // np.uint64(size)
             for edge in range(first, last):
                 neighbor = neighbors[edge]
-                old = levels[neighbor]
-                if old < 0:
-                    if compare_swap(levels, neighbor, np.int32(-1), level):
-                        buffer[held] = neighbor
-                        held += 1
-                        new_edges += np.int64(offsets[np.uint64(neighbor) + one] - offsets[neighbor])
-                        if held == BUFFER:
-                            held = _empty(buffer, held, new_queue, shared, slot + FOUND)
-                    old = level
-                if old == level and vertex < parents[neighbor]:
+                old = parents[neighbor]
+                if old == nobody and compare_swap(parents, neighbor, nobody, vertex):
+                    levels[neighbor], buffer[held] = level, neighbor
+                    held += 1
+                    new_edges += np.int64(offsets[np.uint64(neighbor) + one] - offsets[neighbor])
+                    if held == BUFFER:
+                        held = _empty(buffer, held, new_queue, shared, slot + FOUND)
+                elif vertex < old and (levels[neighbor] == level or levels[neighbor] < 0):  # not written yet
                     fetch_min(parents, neighbor, vertex)
         if shares:
             break
     _empty(buffer, held, new_queue, shared, slot + FOUND)
     return new_edges
+
+
+@njit(**JIT)
+def _prefers_pull(edges, unexplored, num_vertices):
+    """Say whether pull is worth the search through all vertices."""
+    return edges > (unexplored + num_vertices) // ALPHA
+
+
+@njit(**JIT)
+def _follow(shared, may_pull, offsets, neighbors, levels, parents, queues, now, state, rows, times):
+    """Writes levels, parents, queues and FOLLOWED, level after level while they are small, from queues[now]."""
+    iteration, count, edges, unexplored = state
+    num_vertices, one, halted, nobody = np.int64(levels.size), np.uint64(1), np.int64(0), ~parents.dtype.type(0)
+    while count > 0 and edges < FEW_EDGES and halted == 0:
+        if may_pull and _prefers_pull(edges, unexplored, num_vertices):
+            break
+        rows[iteration, 0], rows[iteration, 1], rows[iteration, 2] = 0, count, edges
+        unexplored = max(unexplored - edges, 0)
+        level, found, edges = np.int32(iteration + 1), np.int64(0), np.int64(0)
+        for q in range(np.uint64(count)):
+            vertex = queues[now, q]
+            for edge in range(offsets[vertex], offsets[np.uint64(vertex) + one]):
+                neighbor = neighbors[edge]
+                old = parents[neighbor]
+                if old == nobody:
+                    levels[neighbor], parents[neighbor], queues[1 - now, found] = level, vertex, neighbor
+                    found += 1
+                    edges += np.int64(offsets[np.uint64(neighbor) + one] - offsets[neighbor])
+                elif vertex < old and levels[neighbor] == level:
+                    parents[neighbor] = vertex
+        now, count, iteration = 1 - now, found, iteration + 1
+        times[iteration] = ticks()
+        store(shared, DONE, iteration)
+        halted = load(shared, STOP)
+    told = (iteration, count, edges, unexplored, np.int64(now), halted)
+    for i in range(6):
+        shared[FOLLOWED + i] = told[i]
+    for word in range(SLOT):
+        shared[COUNTERS + SLOT * (iteration % 3) + word] = 0
 
 
 @njit(**JIT)
@@ -220,16 +259,30 @@ def _search(
     for vertex in range(first, last):
         levels[vertex], parents[vertex] = -1, ~parents.dtype.type(0)
     meeting = meet(shared, 1, size)
-    queue, new_queue, front, new_front = queues[0], queues[1], bitmaps[0], bitmaps[1]
-    buffer = np.empty(BUFFER, queue.dtype)
+    now, front, new_front = np.int64(0), bitmaps[0], bitmaps[1]
+    buffer = np.empty(BUFFER, queues.dtype)
     if rank == 0:
-        levels[source], parents[source], queue[0] = 0, source, source
+        levels[source], parents[source], queues[0, 0] = 0, source, source
         times[0] = ticks()
     meeting = meet(shared, meeting, size)
     count, earlier, unexplored = np.int64(1), np.int64(0), np.int64(neighbors.size)
     edges = np.int64(offsets[source + np.uint64(1)] - offsets[source])
-    dense, iteration = False, 0
+    dense, iteration = False, np.int64(0)
     while count > 0:
+        if not dense and edges < FEW_EDGES:
+            if rank == 0:
+                state = (np.int64(iteration), count, edges, unexplored)
+                _follow(shared, may_pull, offsets, neighbors, levels, parents, queues, now, state, rows, times)
+            meeting = meet(shared, meeting, size)
+            iteration, count, edges, unexplored = (
+                shared[FOLLOWED],
+                shared[FOLLOWED + 1],
+                shared[FOLLOWED + 2],
+                shared[FOLLOWED + 3],
+            )
+            now = shared[FOLLOWED + 4]
+            if count == 0 or shared[FOLLOWED + 5] != 0:
+                break
         slot = COUNTERS + SLOT * (iteration % 3)
         if rank == 0:
             for word in range(SLOT):
@@ -237,12 +290,12 @@ def _search(
         if dense:
             pulls = count >= earlier or count > num_vertices // BETA
         else:
-            pulls = may_pull and edges > (unexplored + num_vertices) // ALPHA
+            pulls = may_pull and _prefers_pull(edges, unexplored, num_vertices)
         if pulls and not dense:
             _mark_reached(rank, size, levels, bitmaps[2])
-            meeting = _to_bitmap(rank, size, shared, meeting, queue, count, front)
+            meeting = _to_bitmap(rank, size, shared, meeting, queues[now], count, front)
         elif dense and not pulls:
-            meeting = _to_queue(rank, size, shared, meeting, front, queue, buffer, slot + QUEUED)
+            meeting = _to_queue(rank, size, shared, meeting, front, queues[now], buffer, slot + QUEUED)
         dense = pulls
         if rank == 0:
             rows[iteration, 0], rows[iteration, 1], rows[iteration, 2] = pulls, count, edges
@@ -275,13 +328,13 @@ def _search(
                 neighbors,
                 levels,
                 parents,
-                queue,
+                queues[now],
                 count,
                 edges,
-                new_queue,
+                queues[1 - now],
                 buffer,
             )
-            queue, new_queue = new_queue, queue
+            now = 1 - now
         fetch_add(shared, slot + EDGES, new_edges)
         if rank == 0:
             shared[slot + HALT] = load(shared, STOP)
