@@ -17,8 +17,9 @@ from tgraph.algorithms.leiden import leiden
 from tgraph.algorithms.louvain import louvain
 from tgraph.errors import InvalidArgumentError
 from tgraph.kernels.cpu import communities as kernel
+from tgraph.kernels.cpu import community_levels as levels
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.community_refinement import connected_parts, refine_communities
+from tgraph.kernels.cpu.community_refinement import inside, refine_communities
 from tgraph.verify.leiden import check_leiden
 
 WEIGHTS = ("none", "small", "large", "float")
@@ -52,32 +53,60 @@ def test_parts_stay_inside_their_communities_and_are_connected(case: SmallGraph,
     given_labels = data.draw(st.lists(st.integers(0, min(2, count - 1)), min_size=count, max_size=count))
     graph, communities = case.build(), np.asarray(given_labels, np.uint32)
     incoming = graph.adjacency("in").to_numpy() if graph.directed else None
-    level = kernel.first_level(graph.adjacency("out").to_numpy(), incoming)
+    level = levels.first_level(graph.adjacency("out").to_numpy(), incoming)
     undirected = nx.Graph()
     undirected.add_nodes_from(range(count))
     weights = case.weights or [1] * len(case.edges)
     undirected.add_edges_from(edge for edge, weight in zip(case.edges, weights, strict=True) if weight)
     coefficient = 1 / max(level.strengths.sum(), 1.0)
-    parts = refine_communities(level, communities, kernel.visiting_order(level, 0, 0), coefficient)
-    pieces = connected_parts(level, communities)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "MIN_BATCHED", data.draw(st.sampled_from([0, 1 << 40])))
+        patch.setattr(kernel, "MIN_DEGREE", 0)
+        parts = refine_communities(level, communities, 0, 0, coefficient)
     for label in np.unique(parts):
         members = np.nonzero(parts == label)[0]
+        assert label in members
         assert np.unique(communities[members]).size == 1
         assert nx.is_connected(undirected.subgraph(members))
-    expected = [
-        min(nx.node_connected_component(undirected.subgraph(np.nonzero(communities == communities[v])[0]), v))
-        for v in range(count)
-    ]
-    assert pieces.tolist() == expected
+    inner = inside(level, communities)
+    sources = np.repeat(np.arange(count), np.diff(inner.offsets.astype(np.int64)))
+    expected = {edge for edge in undirected.edges if communities[edge[0]] == communities[edge[1]]}
+    expected -= {(vertex, vertex) for vertex in range(count)}
+    assert set(zip(sources.tolist(), inner.neighbors.tolist(), strict=True)) == {
+        pair for edge in expected for pair in (edge, edge[::-1])
+    }
+    assert inner.strengths is level.strengths
 
 
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@settings(deadline=None, max_examples=100)
+@given(small_graphs(WEIGHTS), st.sampled_from([0.0, 1.0, 2.5]), st.sampled_from([1, 2, 5]))
+def test_batches_end_with_connected_communities(case: SmallGraph, resolution: float, threads: int) -> None:
+    graph = case.build()
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (
+            (kernel, "MIN_BATCHED"),
+            (kernel, "MIN_DEGREE"),
+            (levels, "MIN_WATCHED"),
+            (levels, "MIN_NARROW"),
+        ):
+            patch.setattr(module, name, 0)
+        patch.setattr(kernel, "MIN_BATCH", 4)
+        patch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+        result = leiden(graph, resolution=resolution, threads=threads)
+    check_leiden(graph, result.labels, result.modularity, resolution)
+
+
+@pytest.mark.parametrize("min_batched", [0, 1 << 40])
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, min_batched: int) -> None:
     graph = tg.generate.rmat(11, 8, seed=3, runtime="numpy")
+    monkeypatch.setattr(kernel, "MIN_BATCHED", min_batched)
+    monkeypatch.setattr(kernel, "MIN_DEGREE", 0)
+    monkeypatch.setattr(kernel, "MIN_BATCH", 64)
     first = leiden(graph, threads=1)
     check_leiden(graph, first.labels, first.modularity)
     assert first.modularity > louvain(graph).modularity
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
-    monkeypatch.setattr(kernel, "MIN_WATCHED", 0)
+    monkeypatch.setattr(levels, "MIN_WATCHED", 0)
     for threads in (1, 2, 5):
         other = leiden(graph, threads=threads)
         assert other.labels.tobytes() == first.labels.tobytes()

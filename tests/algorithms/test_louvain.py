@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from hypothesis import strategies as st
 import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
 from tgraph.algorithms.louvain import louvain
+from tgraph.config import config
 from tgraph.errors import InvalidArgumentError
 from tgraph.kernels.cpu import communities as kernel
+from tgraph.kernels.cpu import community_levels as levels
 from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
 from tgraph.verify.louvain import check_louvain
 
 WEIGHTS = ("none", "small", "large", "float")
@@ -41,6 +45,16 @@ def planted(groups: int, size: int, seed: int) -> tg.Graph:
     between = rng.integers(0, groups * size, (2, groups * size // 2))
     edges = np.concatenate([inside, between], axis=1)
     return tg.from_edges(*edges, directed=False, num_vertices=groups * size, runtime="numpy").simplify()
+
+
+def move_small_graphs_in_batches(patch: pytest.MonkeyPatch) -> None:
+    """Let graphs of a few vertices take the way of large ones, on several threads."""
+    patch.setattr(kernel, "MIN_BATCHED", 0)
+    patch.setattr(kernel, "MIN_DEGREE", 0)
+    patch.setattr(kernel, "MIN_BATCH", 4)
+    patch.setattr(levels, "MIN_WATCHED", 0)
+    patch.setattr(levels, "MIN_NARROW", 0)
+    patch.setattr(team, "MIN_WORK_PER_THREAD", 1)
 
 
 def one_per_group(labels: np.ndarray, groups: int, size: int) -> bool:
@@ -77,28 +91,119 @@ def test_planted_groups_are_found(runtime: str) -> None:
     assert (moved.modularity, moved.levels) == (result.modularity, result.levels)
 
 
-def test_threads_and_ids_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@settings(deadline=None, max_examples=100)
+@given(small_graphs(WEIGHTS), st.sampled_from([0.0, 1.0, 2.5]), st.sampled_from([1, 2, 5]))
+def test_batches_end_where_no_two_communities_gain(case: SmallGraph, resolution: float, threads: int) -> None:
+    graph = case.build()
+    with pytest.MonkeyPatch.context() as patch:
+        move_small_graphs_in_batches(patch)
+        result = louvain(graph, resolution=resolution, threads=threads)
+    check_louvain(graph, result.labels, result.modularity, resolution)
+    assert result.converged
+
+
+@pytest.mark.parametrize("weight", [1.0, 1 / 7])
+@pytest.mark.parametrize("min_batched", [0, 1 << 40])
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, weight: float, min_batched: int) -> None:
     graph = tg.generate.rmat(11, 8, seed=3, runtime="numpy", weights=(1, 9))
-    weights = graph.weights.astype(np.float64) / 7
-    graph = tg.from_csr(graph.out_offsets, graph.out_targets, weights, runtime="numpy")
+    graph = tg.from_csr(graph.out_offsets, graph.out_targets, graph.weights * weight, runtime="numpy")
+    monkeypatch.setattr(kernel, "MIN_BATCHED", min_batched)
+    monkeypatch.setattr(kernel, "MIN_DEGREE", 0)
+    monkeypatch.setattr(kernel, "MIN_BATCH", 64)
     first = louvain(graph, threads=1)
     check_louvain(graph, first.labels, first.modularity)
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
-    monkeypatch.setattr(kernel, "MIN_WATCHED", 0)
+    monkeypatch.setattr(levels, "MIN_WATCHED", 0)
     for threads in (1, 2, 5):
         other = louvain(graph, threads=threads)
         assert other.labels.tobytes() == first.labels.tobytes()
         assert (other.modularity, other.levels) == (first.modularity, first.levels)
 
 
-def test_64_bit_neighbours_give_the_same_level() -> None:
+def test_batches_are_about_as_good_as_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [tg.generate.rmat(13, 8, seed=2, runtime="numpy"), tg.generate.grid(100, 100, runtime="numpy")]
+    graphs.append(planted(40, 50, seed=4))
+    monkeypatch.setattr(kernel, "MIN_DEGREE", 0)
+    for graph in graphs:
+        found = []
+        for min_batched in (0, 1 << 40):
+            monkeypatch.setattr(kernel, "MIN_BATCHED", min_batched)
+            found.append(louvain(graph).modularity)
+        assert found[0] > 0.97 * found[1]
+
+
+def test_64_bit_neighbours_give_the_same_communities(monkeypatch: pytest.MonkeyPatch) -> None:
     offsets, targets, _ = planted(5, 20, seed=2).adjacency("out").to_numpy()
-    found = []
-    for dtype in (np.int32, np.int64):
-        level = kernel.first_level((offsets, targets.astype(dtype), None), None)
-        found.append(kernel.move_single_vertices(level, 0, 0, 1 / level.strengths.sum()))
-    assert found[0][0].tolist() == found[1][0].tolist()
-    assert found[0][1] == found[1][1]
+    monkeypatch.setattr(kernel, "MIN_DEGREE", 0)
+    for min_batched in (0, 1 << 40):
+        monkeypatch.setattr(kernel, "MIN_BATCHED", min_batched)
+        found = []
+        for dtype in (np.int32, np.int64):
+            level = levels.first_level((offsets, targets.astype(dtype), None), None)
+            communities = level.alone()
+            count, gain = kernel.move_vertices(level, communities, 0, 0, 1 / level.strengths.sum(), is_alone=True)
+            found.append((communities.tolist(), count, gain))
+            assert sorted(set(found[-1][0])) == list(range(count))
+        assert found[0] == found[1]
+
+
+def test_blocks_are_single_vertices_where_few_have_most_of_the_strength() -> None:
+    grid = tg.generate.grid(200, 200, runtime="numpy")
+    star = tg.from_edges(np.zeros(3000, int), np.arange(1, 3001), directed=False, runtime="numpy")
+    for graph, expected in ((grid, kernel.MAX_BLOCK_BITS), (star, 0)):
+        incoming = graph.adjacency("in").to_numpy() if graph.directed else None
+        level = levels.first_level(graph.adjacency("out").to_numpy(), incoming)
+        bits, blocks, starts = kernel._batches(level, 0, 0)
+        assert bits == expected
+        assert sorted(blocks.tolist()) == list(range(-(-level.num_vertices >> bits)))
+        assert (starts[0], starts[-1]) == (0, blocks.size)
+        assert (np.diff(starts) > 0).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(small_graphs(("none", "small")), st.data())
+def test_joined_levels_are_sums_over_edges_in_either_width(case: SmallGraph, data: st.DataObject) -> None:
+    count = case.num_vertices
+    graph = case.build()
+    given_labels = data.draw(st.lists(st.integers(0, max(count - 1, 0)), min_size=count, max_size=count))
+    communities = np.asarray(given_labels, np.uint32)
+    num_communities = levels.number_in_order(communities)
+    incoming = graph.adjacency("in").to_numpy() if graph.directed else None
+    level = levels.first_level(graph.adjacency("out").to_numpy(), incoming)
+    expected = np.zeros((num_communities, num_communities))
+    for (source, target), weight in zip(case.edges, case.weights or [1] * len(case.edges), strict=True):
+        left, right = communities[source], communities[target]
+        expected[left, right] += weight * (left != right)
+        expected[right, left] += weight * (left != right)
+    for min_narrow, dtype in ((0, np.uint32), (1 << 40, np.float64)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(levels, "MIN_NARROW", min_narrow)
+            joined = levels.join_communities(level, communities, num_communities)
+        found = np.zeros_like(expected)
+        rows = np.repeat(np.arange(num_communities), np.diff(joined.offsets.astype(np.int64)))
+        found[rows, joined.neighbors] = joined.weights
+        assert found.tolist() == expected.tolist()
+        assert joined.weights.dtype == dtype
+        assert joined.num_arcs == np.count_nonzero(expected)
+        assert joined.strengths.sum() == level.strengths.sum()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_stopped_move_ends_with_nobody_left_waiting(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    class StoppedWatch(Watch):
+        def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
+            shared = np.zeros(SHARED_SIZE, np.int64)
+            shared[STOP] = 1
+            team.watch_team(worker, size, (shared, *args))
+            return shared
+
+    move_small_graphs_in_batches(monkeypatch)
+    monkeypatch.setattr(config, "num_threads", threads)
+    level = levels.first_level(planted(20, 30, seed=1).adjacency("out").to_numpy(), None)
+    communities = level.alone()
+    count, _ = kernel.move_vertices(level, communities, 0, 0, 1 / level.strengths.sum(), StoppedWatch(), is_alone=True)
+    assert 1 < count <= level.num_vertices
+    assert levels.join_communities(level, communities, count, StoppedWatch()).num_vertices == count
 
 
 def test_directions_do_not_matter_and_opposite_edges_add_up() -> None:

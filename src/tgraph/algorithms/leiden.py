@@ -1,16 +1,18 @@
 """Connected communities of high modularity by the Leiden algorithm.
 
 Returns: labels, vertex numbers: the smallest vertex of the community; modularity; levels.
-Technique: as Louvain, but before communities are joined each is divided into well connected parts, and the parts become
-the vertices of the smaller graph, which start in their communities and can still leave them (Traag, Waltman, van Eck
-2019; `tgraph.kernels.cpu.community_refinement`). Communities are connected, which Louvain does not promise.
-Memory: a smaller graph takes 12 bytes per edge, and two exist while one is made of the other. Parts are smaller than
-communities, so that on a graph with few communities these two can be larger than the graph itself.
+Technique: as Louvain, but before communities are joined each is divided into connected parts, and the parts become the
+vertices of the smaller graph, which start in their communities and can still leave them (Traag, Waltman, van Eck 2019).
+On levels with many edges parts are found by moving single vertices inside the communities, more than once, and dividing
+what comes out into connected pieces (`tgraph.kernels.cpu.community_refinement`); elsewhere, as in the paper, a vertex
+moves once. Communities are connected, which Louvain does not promise.
+Memory: a smaller graph takes 12 bytes per edge (8 if it is large and weights are whole numbers); beside it exist either
+the edges inside its communities or the next one. Where parts stay small it can have half as many edges as the graph.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -21,9 +23,6 @@ from tgraph.results.communities import Communities
 from tgraph.run import How
 from tgraph.runtime import Array
 from tgraph.task import Task
-
-if TYPE_CHECKING:
-    from tgraph.kernels.cpu.communities import Level
 
 
 def leiden(
@@ -76,48 +75,38 @@ class _Descent:
 
     def run(self) -> bool:
         """Go through all levels once; say whether any label changed."""
-        from tgraph.kernels.cpu.communities import move_single_vertices, move_vertices
+        from tgraph.kernels.cpu.communities import move_vertices
         from tgraph.kernels.cpu.community_levels import join_communities, number_in_order
+        from tgraph.kernels.cpu.community_refinement import refine_communities
 
         level, vertices, communities = self.base, self.base.alone(), self.labels.copy()
+        is_alone = self.turns == 0
         while True:
-            watch = self.task.watch("vertices", level.num_vertices)
-            if self.turns == 0:
-                communities, gain = move_single_vertices(level, self.seed, 0, self.coefficient, watch)
-            else:
-                gain = move_vertices(level, communities, self._order(level), self.coefficient, watch)
-            count = number_in_order(communities)
+            watch, how = self.task.watch("vertices", level.num_vertices), (self.seed, self._turn(), self.coefficient)
+            count, gain = move_vertices(level, communities, *how, watch, is_alone)
             self.task.record("move", level.num_vertices, level.num_arcs, growth(self.base, gain))
             if count == level.num_vertices:
                 break
-            parts = self._parts(level, communities)
+            how = (self.seed, self._turn(), self.coefficient)
+            parts = refine_communities(level, communities, *how, self.task.watch("vertices", level.num_vertices))
             num_parts = number_in_order(parts)
-            if num_parts == level.num_vertices:  # nobody is connected inside a community: all are better alone
+            is_alone = num_parts == level.num_vertices
+            if is_alone:  # nobody is connected inside a community: all are better alone
                 communities = level.alone()
                 continue
-            joined = join_communities(level, parts, num_parts, self.task.watch("parts", num_parts))
-            self.task.record("refine and join", level.num_vertices, level.num_arcs)
-            vertices, level = parts[vertices], joined
-            communities = _of_parts(parts, communities, num_parts)
+            num_vertices, num_arcs = level.num_vertices, level.num_arcs
+            level = join_communities(level, parts, num_parts, self.task.watch("parts", num_parts))
+            self.task.record("refine and join", num_vertices, num_arcs)
+            vertices, communities = parts[vertices], _of_parts(parts, communities, num_parts)
             self.levels += 1
         before, self.labels = self.labels, communities[vertices]
         number_in_order(self.labels)
         return not np.array_equal(before, self.labels)
 
-    def _order(self, level: Level) -> Array:
-        from tgraph.kernels.cpu.communities import visiting_order
-
+    def _turn(self) -> int:
+        """Return the number of the next order of vertices."""
         self.turns += 1
-        return visiting_order(level, self.seed, self.turns)
-
-    def _parts(self, level: Level, communities: Array) -> Array:
-        """Return well connected parts of the communities; connected ones if no two vertices are."""
-        from tgraph.kernels.cpu.community_refinement import connected_parts, refine_communities
-
-        watch = self.task.watch("vertices", level.num_vertices)
-        parts = refine_communities(level, communities, self._order(level), self.coefficient, watch)
-        is_alone = bool((parts == level.alone()).all())
-        return connected_parts(level, communities) if is_alone else parts
+        return self.turns
 
 
 def _of_parts(parts: Array, communities: Array, num_parts: int) -> Array:

@@ -1,10 +1,10 @@
 """Communities of high modularity by the Louvain method.
 
 Returns: labels, vertex numbers: the smallest vertex of the community; modularity; levels.
-Technique: vertices move to the neighbouring community where modularity grows most until none gains; then communities
-become the vertices of a smaller graph, and so on (Blondel, Guillaume, Lambiotte, Lefebvre 2008), with a queue of the
-vertices whose surroundings changed (`tgraph.kernels.cpu.communities`). Joining communities runs on all threads, moving
-vertices on one, so that the answer is the same on any number of them.
+Technique: vertices move to the neighbouring community where modularity grows most; when few gain, communities become
+the vertices of a smaller graph, and so on (Blondel, Guillaume, Lambiotte, Lefebvre 2008), until none of them gains.
+Large graphs are moved on all threads, in batches that see each other's moves only afterwards, small ones by a queue
+(`tgraph.kernels.cpu.communities`). The answer is the same on any number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tgraph.runtime import Array
 from tgraph.task import Task
 
 if TYPE_CHECKING:
-    from tgraph.kernels.cpu.communities import Level
+    from tgraph.kernels.cpu.community_levels import Level
 
 
 def louvain(
@@ -57,27 +57,20 @@ def louvain(
     check_communities(graph, resolution)
     seed = check_seed(seed)
     limit = None if max_levels is None else check_whole("max_levels", max_levels, 0, 2**31)
-    from tgraph.kernels.cpu.communities import move_single_vertices, move_vertices, visiting_order
-    from tgraph.kernels.cpu.community_levels import join_communities, number_in_order
+    from tgraph.kernels.cpu.communities import move_vertices
+    from tgraph.kernels.cpu.community_levels import join_communities
 
     with Task("Louvain", graph, how) as task:
-        level, coefficient = start(task, resolution)
-        base, labels, levels, is_done = level, level.alone(), 0, False
+        base, coefficient = start(task, resolution)
+        level, labels, levels, is_done = base, base.alone(), 0, False
         while not is_done and levels != limit:
-            watch = task.watch("vertices", level.num_vertices)
-            if level is base:
-                communities, gain = move_single_vertices(level, seed, levels, coefficient, watch)
-            else:
-                communities = level.alone()
-                gain = move_vertices(level, communities, visiting_order(level, seed, levels), coefficient, watch)
-            count = number_in_order(communities)
-            is_done = count == level.num_vertices
+            communities, watch = level.alone(), task.watch("vertices", level.num_vertices)
+            count, gain = move_vertices(level, communities, seed, levels, coefficient, watch, is_alone=True)
+            num_vertices, num_arcs, is_done = level.num_vertices, level.num_arcs, count == level.num_vertices
             if not is_done:
-                labels = communities[labels]
-                joined = join_communities(level, communities, count, task.watch("communities", count))
-            task.record("level", level.num_vertices, level.num_arcs, growth(base, gain))
-            if not is_done:
-                level, levels = joined, levels + 1
+                labels, levels = communities[labels], levels + 1
+                level = join_communities(level, communities, count, task.watch("communities", count))
+            task.record("level", num_vertices, num_arcs, growth(base, gain))
         return finish(task, base, labels, resolution, levels, is_done)
 
 
@@ -85,18 +78,17 @@ def check_communities(graph: Graph, resolution: float) -> None:
     """Raise unless modularity can be computed: a resolution of 0 or more, finite weights of 0 or more."""
     if isinstance(resolution, bool) or not isinstance(resolution, (int, float)) or not 0 <= resolution < math.inf:
         raise InvalidArgumentError(f"resolution={resolution!r} must be a finite number, 0 or more")
-    if graph.weights is None:
+    if graph.weights is None or not graph.num_arcs:
         return
     weights = graph.runtime.to_numpy(graph.weights)
-    wrong = ~(weights >= 0) | np.isinf(weights) if weights.dtype.kind == "f" else weights < 0
-    if wrong.any():
-        worst = weights[wrong].tolist()[0]
+    worst = next((value for value in (weights.min(), weights.max()) if not 0 <= value < math.inf), None)
+    if worst is not None:
         raise InvalidArgumentError(f"weights hold {worst}; modularity needs finite weights of 0 or more")
 
 
 def start(task: Task, resolution: float) -> tuple[Level, float]:
     """Return the graph as the first level, and the resolution divided by the sum of all strengths."""
-    from tgraph.kernels.cpu.communities import first_level
+    from tgraph.kernels.cpu.community_levels import first_level
 
     base = first_level(task.rows("out"), task.rows("in") if task.graph.directed else None)
     total = float(base.strengths.sum())
@@ -114,7 +106,7 @@ def growth(base: Level, gain: float) -> float:
 
 def finish(task: Task, base: Level, labels: Array, resolution: float, levels: int, converged: bool) -> Communities:
     """Name communities, numbered in order, by their smallest vertices, measure modularity and return the result."""
-    from tgraph.kernels.cpu.communities import inner_weight, sum_by_community
+    from tgraph.kernels.cpu.community_levels import inner_weight, sum_by_community
 
     numbers = labels.astype(np.int64)
     smallest = np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))  # where a number first occurs

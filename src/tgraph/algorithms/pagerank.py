@@ -102,7 +102,7 @@ class SettlingPageRank(PageRank):
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         ranks, runtime = fields["ranks"], graph.runtime
-        total = float(runtime.item(runtime.reduce(runtime.astype(ranks, "float64"), "sum")))
+        total = float(runtime.item(runtime.reduce(ranks, "sum")))
         return {"ranks": ranks / total if graph.num_vertices else ranks}
 
 

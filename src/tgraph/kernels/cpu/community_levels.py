@@ -1,25 +1,96 @@
-"""Joining communities: every community becomes one vertex of the next level.
+"""The graph of a level of a search for communities, and how it is made: from a graph, from a level's communities.
 
-Edges between two communities become one edge with their total weight; what is inside a community counts only in its
-strength. All threads take communities in pieces, and go through the rows of their members twice: to count the edges of
-the new rows, and to fill them.
+A `Level` is a symmetric weighted graph. Self-loops count in the strength of a vertex and nowhere else. Joining makes
+every community one vertex of the next level: edges between two communities become one edge with their total weight,
+what is inside counts only in the strength. All threads take communities in pieces, and go through the rows of their
+members twice: to count the edges of the new rows, and to fill them.
 
 Memory: 8 bytes per community for each thread (fewer threads run if that exceeds 32 bytes per vertex), one id per
-vertex, and the new level. Deterministic: a new row is made by one thread, in the order of its members.
+vertex, and the new level: per edge an id and 8 bytes, or 4 if there are many and the weights are whole numbers that
+sum up to less than 2^32. Deterministic: a new row is made by one thread, in the order of its members.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add
-from tgraph.kernels.cpu.communities import Level, edges_of, sum_by_community, weight_at
-from tgraph.kernels.cpu.team import JIT, as_unsigned, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, SHARED_SIZE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
+Rows = tuple[Array, Array, "Array | None"]  # offsets [V+1], neighbours [E], weights [E] or None
+
+MIN_WATCHED = 50_000  # edges and vertices: below, a level takes less time than starting a thread to watch it
+SUM_CHUNK = 1 << 12  # vertices whose sum is made by one thread
 CHUNK = 1 << 6  # communities that a thread takes at once
+MIN_NARROW = 1 << 22  # edges: below, a new level is not worth code of its own for 32-bit weights
+
+
+@dataclass(frozen=True)
+class Level:
+    """The graph of a level; the edges of a directed graph count at both ends, as outgoing and incoming rows."""
+
+    offsets: Array  # [V+1] uint64
+    neighbors: Array  # [E] uint32 or uint64
+    weights: Array | None  # [E], None = 1 each
+    in_offsets: Array  # [V+1] uint64, [0] = the other rows hold every edge twice
+    in_neighbors: Array
+    in_weights: Array | None
+    strengths: Array  # [V] float64: the sum of the weights of a vertex's edges, a self-loop twice
+
+    @property
+    def num_vertices(self) -> int:
+        """The number of vertices."""
+        return self.strengths.size
+
+    @property
+    def num_arcs(self) -> int:
+        """The number of stored edges on both sides."""
+        return self.neighbors.size + self.in_neighbors.size
+
+    @property
+    def rows(self) -> tuple[Array | None, ...]:
+        """The six arrays of both sides."""
+        return self.offsets, self.neighbors, self.weights, self.in_offsets, self.in_neighbors, self.in_weights
+
+    def alone(self) -> Array:
+        """Return the communities `[V]` in which every vertex is by itself."""
+        return np.arange(self.num_vertices, dtype=self.neighbors.dtype)
+
+    def run(self, watch: Watch | None, worker: Callable[..., None], size: int, *args: Any) -> None:
+        """Run `worker(rank, size, shared, *rows, *args)`; on a small level without starting a thread."""
+        if self.num_arcs + self.num_vertices < MIN_WATCHED:
+            worker(0, 1, np.zeros(SHARED_SIZE, np.int64), *self.rows, *args)
+        else:
+            (watch or Watch()).run(worker, size, *self.rows, *args)
+
+
+def first_level(outgoing: Rows, incoming: Rows | None) -> Level:
+    """Return the level of a graph, whose arrays are shared. `incoming` is None for an undirected graph.
+
+    >>> path = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), None
+    >>> first_level(path, None).strengths.tolist()
+    [1.0, 2.0, 1.0]
+    """
+    empty_weights = None if outgoing[2] is None else outgoing[2][:0]
+    in_offsets, in_neighbors, in_weights = incoming or (outgoing[0][:0], outgoing[1][:0], empty_weights)
+    strengths = np.empty(outgoing[0].size - 1)
+    sides = (as_unsigned(outgoing[0]), as_unsigned(outgoing[1]), outgoing[2])
+    level = Level(*sides, as_unsigned(in_offsets), as_unsigned(in_neighbors), in_weights, strengths)
+    level.run(None, _fill_strengths, team_size(level.num_arcs), strengths)
+    return level
+
+
+def one_sided(offsets: Array, neighbors: Array, weights: Array | None, strengths: Array) -> Level:
+    """Return a level whose rows hold every edge twice. `offsets` are int64."""
+    none = None if weights is None else weights[:0]
+    return Level(as_unsigned(offsets), neighbors, weights, as_unsigned(offsets[:0]), neighbors[:0], none, strengths)
 
 
 def number_in_order(communities: Array) -> int:
@@ -37,16 +108,101 @@ def join_communities(level: Level, communities: Array, count: int, watch: Watch 
     starts, members = np.zeros(count + 1, np.int64), np.empty_like(communities)
     _group(communities, starts, members)
     size = max(1, min(team_size(level.num_arcs), 4 * level.num_vertices // max(count, 1)))
-    slots, offsets = np.zeros((size, count), np.int64), np.zeros(count + 1, np.int64)
-    level.run(watch, _count_edges, size, communities, starts, members, slots, offsets)
+    marks, offsets = np.full((size, count), np.iinfo(members.dtype).max, members.dtype), np.zeros(count + 1, np.int64)
+    level.run(watch, _count_edges, size, communities, starts, members, marks, offsets)
+    del marks
+    longest = int(offsets.max())
     np.cumsum(offsets, out=offsets)
-    neighbors, weights = np.empty(int(offsets[-1]), communities.dtype), np.empty(int(offsets[-1]))
-    slots.fill(0)
-    level.run(watch, _fill_edges, size, communities, starts, members, slots, offsets, neighbors, weights)
-    strengths = sum_by_community(level, communities, count)
-    return Level(
-        as_unsigned(offsets), neighbors, weights, as_unsigned(starts[:0]), neighbors[:0], weights[:0], strengths
-    )
+    neighbors = np.empty(int(offsets[-1]), communities.dtype)
+    weights = np.empty(neighbors.size, _type_of_sums(level, neighbors.size))
+    sums, touched = np.zeros((size, count)), np.empty((size, longest + 1), communities.dtype)
+    new = (offsets, neighbors, weights)
+    level.run(watch, _fill_edges, size, communities, starts, members, sums, touched, *new)
+    return one_sided(*new, sum_by_community(level, communities, count))
+
+
+def _type_of_sums(level: Level, num_edges: int) -> type[np.uint32 | np.float64]:
+    """Return the type for so many sums of weights of the level: always exact where the weights are whole numbers."""
+    is_whole = level.weights is None or level.weights.dtype.kind in "iu"
+    is_narrow = is_whole and num_edges >= MIN_NARROW and float(level.strengths.sum()) < 2**32
+    return np.uint32 if is_narrow else np.float64
+
+
+def sum_by_community(level: Level, communities: Array, count: int) -> Array:
+    """Return the strength of every community, `[count] float64`."""
+    totals = np.zeros(count)
+    _fill_totals(communities, level.strengths, totals)
+    return totals
+
+
+def inner_weight(level: Level, communities: Array) -> float:
+    """Return the weight inside communities, every edge counted from both ends. Deterministic."""
+    sums = np.zeros(-(-level.num_vertices // SUM_CHUNK))
+    level.run(None, _fill_inner_sums, team_size(level.num_arcs), communities, sums)
+    return float(sums.sum())
+
+
+@njit(**JIT)
+def edges_of(vertex, offsets):
+    """The first and the last + 1 edge of a vertex; none where there are no rows."""
+    if offsets.size == 0:
+        return np.uint64(0), np.uint64(0)
+    return offsets[vertex], offsets[vertex + np.uint64(1)]
+
+
+@njit(**JIT)
+def weight_at(weights, edge):
+    """The weight of an edge as float64."""
+    return 1.0 if weights is None else np.float64(weights[edge])
+
+
+@njit(**JIT)
+def _fill_strengths(rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights, strengths):
+    """Writes strengths[v], one thread per v."""
+    first, last = part(rank, size, strengths.size)
+    is_one_sided = in_offsets.size == 0
+    for vertex in range(np.uint64(first), np.uint64(last)):
+        total = 0.0
+        begin, end = edges_of(vertex, offsets)
+        for edge in range(begin, end):
+            weight = weight_at(weights, edge)
+            total += weight + weight if is_one_sided and neighbors[edge] == vertex else weight
+        begin, end = edges_of(vertex, in_offsets)
+        for edge in range(begin, end):
+            total += weight_at(in_weights, edge)
+        strengths[vertex] = total
+
+
+@njit(**JIT)
+def _fill_totals(communities, strengths, totals):
+    """Writes totals: the strength of every community. Serial."""
+    for vertex in range(strengths.size):
+        totals[communities[vertex]] += strengths[vertex]
+
+
+@njit(**JIT)
+def _fill_inner_sums(
+    rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights, communities, sums
+):
+    """Writes sums[i], the inner weight of the i-th SUM_CHUNK vertices, one thread per i."""
+    num_vertices = np.int64(communities.size)
+    while True:
+        chunk = fetch_add(shared, COUNTERS, 1)
+        if chunk >= sums.size:
+            break
+        total = 0.0
+        for vertex in range(np.uint64(chunk * SUM_CHUNK), np.uint64(min((chunk + 1) * SUM_CHUNK, num_vertices))):
+            begin, end = edges_of(vertex, offsets)
+            for edge in range(begin, end):
+                if communities[neighbors[edge]] == communities[vertex]:
+                    weight = weight_at(weights, edge)
+                    is_single = in_offsets.size == 0 and neighbors[edge] == vertex
+                    total += weight + weight if is_single else weight
+            begin, end = edges_of(vertex, in_offsets)
+            for edge in range(begin, end):
+                if communities[in_neighbors[edge]] == communities[vertex]:
+                    total += weight_at(in_weights, edge)
+        sums[chunk] = total
 
 
 @njit(**JIT)
@@ -79,81 +235,79 @@ def _group(communities, starts, members):
 
 
 @njit(**JIT)
-def _count_row(first, last, neighbors, own, communities, stamp, slots):
-    """Return how many communities these edges lead to for the first time; slots[c] = stamp marks them."""
+def _count_row(first, last, neighbors, weights, own, communities, marks):
+    """Return how many communities these edges with weight lead to for the first time; marks[c] = own marks them."""
     count = 0
     for edge in range(first, last):
-        community = communities[neighbors[edge]]
-        if community != own and slots[community] != stamp:
-            slots[community] = stamp
-            count += 1
-    return count
-
-
-@njit(**JIT)
-def _fill_row(first, last, neighbors, weights, own, communities, start, place, slots, new_neighbors, new_weights):
-    """Add these edges to the row that begins at `start`; return its end. slots[c] = place of c + 1 if above start."""
-    for edge in range(first, last):
-        community = communities[neighbors[edge]]
-        if community == own:
+        if weight_at(weights, edge) == 0.0:
             continue
-        slot = slots[community]
-        if slot <= start:
-            new_neighbors[place] = community
-            new_weights[place] = weight_at(weights, edge)
-            place += 1
-            slots[community] = place
-        else:
-            new_weights[slot - 1] += weight_at(weights, edge)
-    return place
+        community = communities[neighbors[edge]]
+        count += marks[community] != own
+        marks[community] = own
+    return count
 
 
 @njit(**JIT)
 def _count_edges(
     rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
-    communities, starts, members, slots, new_counts,
+    communities, starts, members, marks, new_counts,
 ):  # fmt: skip
     """Writes new_counts[c + 1], one thread per community c."""
-    own_slots, total = slots[rank], starts.size - 1
+    own_marks, total = marks[rank], starts.size - 1
     while True:
         begin = fetch_add(shared, COUNTERS, CHUNK)
         if begin >= total or is_stopped(shared):
             break
         for community in range(begin, min(begin + CHUNK, total)):
-            own, stamp, count = communities.dtype.type(community), community + 1, 0
+            own, count = communities.dtype.type(community), 0
+            own_marks[own] = own
             for place in range(starts[community], starts[community + 1]):
                 vertex = np.uint64(members[place])
                 first, last = edges_of(vertex, offsets)
-                count += _count_row(first, last, neighbors, own, communities, stamp, own_slots)
+                count += _count_row(first, last, neighbors, weights, own, communities, own_marks)
                 first, last = edges_of(vertex, in_offsets)
-                count += _count_row(first, last, in_neighbors, own, communities, stamp, own_slots)
+                count += _count_row(first, last, in_neighbors, in_weights, own, communities, own_marks)
             new_counts[community + 1] = count
         fetch_add(shared, DONE, CHUNK)
 
 
 @njit(**JIT)
+def _add_row(first, last, neighbors, weights, own, communities, sums, touched, count):
+    """Add the weights of these edges to the sums of the communities that they lead to; list those that are new."""
+    for edge in range(first, last):
+        community, weight = communities[neighbors[edge]], weight_at(weights, edge)
+        if community == own or weight == 0.0:
+            continue
+        before = sums[community]
+        touched[count] = community
+        count += np.uint64(before == 0.0)
+        sums[community] = before + weight
+    return count
+
+
+@njit(**JIT)
 def _fill_edges(
     rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
-    communities, starts, members, slots, new_offsets, new_neighbors, new_weights,
+    communities, starts, members, all_sums, all_touched, new_offsets, new_neighbors, new_weights,
 ):  # fmt: skip
-    """Writes the new rows, one thread per community; a thread's rows begin further and further behind."""
-    own_slots, total = slots[rank], starts.size - 1
+    """Writes the new rows, one thread per community."""
+    sums, touched, total = all_sums[rank], all_touched[rank], starts.size - 1
     while True:
         begin = fetch_add(shared, COUNTERS, CHUNK)
         if begin >= total or is_stopped(shared):
             break
         for community in range(begin, min(begin + CHUNK, total)):
-            own, start = communities.dtype.type(community), new_offsets[community]
-            end = start
+            own, count = communities.dtype.type(community), np.uint64(0)
             for place in range(starts[community], starts[community + 1]):
                 vertex = np.uint64(members[place])
                 first, last = edges_of(vertex, offsets)
-                end = _fill_row(
-                    first, last, neighbors, weights, own, communities, start, end, own_slots, new_neighbors, new_weights
-                )
+                count = _add_row(first, last, neighbors, weights, own, communities, sums, touched, count)
                 first, last = edges_of(vertex, in_offsets)
-                end = _fill_row(
-                    first, last, in_neighbors, in_weights, own, communities, start, end, own_slots, new_neighbors,
-                    new_weights,
-                )  # fmt: skip
+                count = _add_row(first, last, in_neighbors, in_weights, own, communities, sums, touched, count)
+            start = np.uint64(new_offsets[community])
+            for place in range(count):
+                neighbor = touched[place]
+                new_neighbors[start + place] = neighbor
+                new_weights[start + place] = sums[neighbor]
+                sums[neighbor] = 0.0
         fetch_add(shared, DONE, CHUNK)

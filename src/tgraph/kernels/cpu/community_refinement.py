@@ -1,12 +1,16 @@
-"""Refining communities: each is divided into parts that hang together well, before parts are joined.
+"""Refining communities: each is divided into connected parts that gain by being one, before parts are joined.
 
-Every vertex starts as a part of its own. One after the other, a vertex that is still alone, and well connected to the
-rest of its community, joins the part of the same community where modularity grows most, if that part is well connected
-too (Leiden: Traag, Waltman, van Eck 2019; the paper draws among the parts with a gain, here the best one is taken). A
-part only ever grows along an edge, so that parts are connected, and so are the communities made of them in the end.
+Where one thread moves vertices, every vertex starts as a part of its own. One after the other, a vertex that is still
+alone, and well connected to the rest of its community, joins the part of the same community where modularity grows
+most, if that part is well connected too (Leiden: Traag, Waltman, van Eck 2019; the paper draws among the parts with a
+gain, here the best one is taken). A part only ever grows along an edge, so that parts are connected.
 
-Memory per vertex, with 32-bit ids: 16 bytes for sums, 16 for strengths and outer weights, 9 for part, list and mark.
-One thread, deterministic.
+On levels for batches (`tgraph.kernels.cpu.communities`) that would leave very many small parts, joined to a level about
+as large as before. There the edges inside communities make a level of their own, on which single vertices move as
+everywhere; what they form lies inside the communities, and is divided into connected pieces.
+
+Memory: 41 bytes per vertex with 32-bit ids; or the edges inside communities, with their weights, then those inside
+parts. Deterministic.
 """
 
 from __future__ import annotations
@@ -14,31 +18,60 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tgraph.kernels.cpu.communities import LOOK_EVERY, Level, edges_of, sum_by_community, weight_at
-from tgraph.kernels.cpu.team import JIT
-from tgraph.kernels.cpu.watch import DONE, Watch, is_stopped
+from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.communities import LOOK_EVERY, is_for_batches, move_vertices, shuffled_order
+from tgraph.kernels.cpu.community_levels import Level, edges_of, one_sided, sum_by_community, weight_at
+from tgraph.kernels.cpu.components import smallest_connected
+from tgraph.kernels.cpu.team import JIT, team_size
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
+
+CHUNK = 1 << 10  # vertices that a thread takes at once
 
 
 def refine_communities(
-    level: Level, communities: Array, order: Array, coefficient: float, watch: Watch | None = None
+    level: Level, communities: Array, seed: int, turn: int, coefficient: float, watch: Watch | None = None
 ) -> Array:
-    """Return the part of every vertex: numbers below V, equal only within a community and its connected piece."""
-    parts, touched = level.alone(), np.empty_like(communities)
+    """Return the part of every vertex, a number below V; a part is a connected piece of a community.
+
+    If nobody gains by leaving a part of its own, the parts are the connected pieces of the communities.
+    """
+    parts = level.alone()
+    if is_for_batches(level):
+        inner = inside(level, communities)
+        count, _ = move_vertices(inner, parts, seed, turn, coefficient, watch, is_alone=True)
+        if count < level.num_vertices:
+            inner = inside(inner, parts)
+    else:
+        _join_single_vertices(level, communities, parts, shuffled_order(level, seed, turn), coefficient, watch)
+        if not np.array_equal(parts, level.alone()):
+            return parts
+        inner = inside(level, communities)
+    return smallest_connected(inner.offsets.view(np.int64), inner.neighbors, True)
+
+
+def _join_single_vertices(
+    level: Level, communities: Array, parts: Array, order: Array, coefficient: float, watch: Watch | None
+) -> None:
+    """Change `parts`, in which every vertex is alone: each joins another part at most once."""
     totals = sum_by_community(level, communities, level.num_vertices)
     cells, outer = np.zeros((level.num_vertices, 2)), np.empty(level.num_vertices)
     cells[:, 1] = level.strengths
-    is_joined = np.zeros(level.num_vertices, np.uint8)
+    is_joined, touched = np.zeros(level.num_vertices, np.uint8), np.empty_like(communities)
     arrays = (level.strengths, communities, parts, order, totals, cells, outer, is_joined, touched)
     level.run(watch, _refine, 1, *arrays, coefficient)
-    return parts
 
 
-def connected_parts(level: Level, communities: Array) -> Array:
-    """Return the connected pieces of the communities by edges with weight, as the smallest vertex of each."""
-    parts = level.alone()
-    _unite(*level.rows, communities, parts)
-    return parts
+def inside(level: Level, communities: Array) -> Level:
+    """Return the level with only the edges inside communities that have a weight, but with the same strengths."""
+    offsets = np.zeros(level.num_vertices + 1, np.int64)
+    size = team_size(level.num_arcs)
+    level.run(None, _count_inside, size, communities, offsets)
+    np.cumsum(offsets, out=offsets)
+    neighbors = np.empty(int(offsets[-1]), level.neighbors.dtype)
+    weights = None if level.weights is None else np.empty(neighbors.size, level.weights.dtype)
+    level.run(None, _fill_inside, size, communities, offsets, neighbors, weights)
+    return one_sided(offsets, neighbors, weights, level.strengths)
 
 
 @njit(**JIT)
@@ -119,33 +152,61 @@ def _refine(
 
 
 @njit(**JIT)
-def _root(vertex, parts):
-    """Return the root above a vertex; halves the path to it."""
-    while parts[vertex] != vertex:
-        parts[vertex] = parts[parts[vertex]]
-        vertex = parts[vertex]
-    return vertex
-
-
-@njit(**JIT)
-def _unite_row(first, last, neighbors, weights, vertex, communities, parts):
-    """Hang together the vertex and these neighbours, if they are of one community."""
+def _count_row(first, last, neighbors, weights, vertex, communities):
+    """Return how many of these edges stay in the vertex's community, self-loops aside."""
+    count, own = 0, communities[vertex]
     for edge in range(first, last):
         neighbor = neighbors[edge]
-        if communities[neighbor] == communities[vertex] and weight_at(weights, edge) > 0.0:
-            left, right = _root(vertex, parts), _root(neighbor, parts)
-            if left < right:
-                parts[right] = left
-            else:
-                parts[left] = right
+        count += (communities[neighbor] == own) & (neighbor != vertex) & (weight_at(weights, edge) != 0.0)
+    return count
 
 
 @njit(**JIT)
-def _unite(offsets, neighbors, weights, in_offsets, in_neighbors, in_weights, communities, parts):
-    """Writes parts. Serial; incoming edges are outgoing ones of others."""
-    for number in range(parts.size):
-        vertex = parts.dtype.type(number)
-        first, last = edges_of(np.uint64(vertex), offsets)
-        _unite_row(first, last, neighbors, weights, vertex, communities, parts)
-    for number in range(parts.size):
-        parts[number] = _root(parts.dtype.type(number), parts)
+def _count_inside(
+    rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights, communities, new_counts
+):
+    """Writes new_counts[v + 1], one thread per vertex v."""
+    total = np.int64(communities.size)
+    while True:
+        begin = fetch_add(shared, COUNTERS, CHUNK)
+        if begin >= total or is_stopped(shared):
+            break
+        for vertex in range(np.uint64(begin), np.uint64(min(begin + CHUNK, total))):
+            first, last = edges_of(vertex, offsets)
+            count = _count_row(first, last, neighbors, weights, vertex, communities)
+            first, last = edges_of(vertex, in_offsets)
+            count += _count_row(first, last, in_neighbors, in_weights, vertex, communities)
+            new_counts[vertex + np.uint64(1)] = count
+
+
+@njit(**JIT)
+def _fill_row(first, last, neighbors, weights, vertex, communities, place, new_neighbors, new_weights):
+    """Write the edges that stay in the vertex's community from `place` on; return the end."""
+    own = communities[vertex]
+    for edge in range(first, last):
+        neighbor = neighbors[edge]
+        if communities[neighbor] == own and neighbor != vertex and weight_at(weights, edge) != 0.0:
+            new_neighbors[place] = neighbor
+            if new_weights is not None:
+                new_weights[place] = weights[edge]
+            place += np.uint64(1)
+    return place
+
+
+@njit(**JIT)
+def _fill_inside(
+    rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
+    communities, new_offsets, new_neighbors, new_weights,
+):  # fmt: skip
+    """Writes the new rows, one thread per vertex."""
+    total = np.int64(communities.size)
+    while True:
+        begin = fetch_add(shared, COUNTERS, CHUNK)
+        if begin >= total or is_stopped(shared):
+            break
+        for vertex in range(np.uint64(begin), np.uint64(min(begin + CHUNK, total))):
+            place = np.uint64(new_offsets[vertex])
+            first, last = edges_of(vertex, offsets)
+            place = _fill_row(first, last, neighbors, weights, vertex, communities, place, new_neighbors, new_weights)
+            first, last = edges_of(vertex, in_offsets)
+            _fill_row(first, last, in_neighbors, in_weights, vertex, communities, place, new_neighbors, new_weights)
