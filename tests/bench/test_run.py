@@ -149,5 +149,19 @@ def test_the_command_writes_page_plot_and_raw_seconds(tmp_path: Path, monkeypatc
     assert [len(row["cells"]["scipy"]["timing"]["seconds"]) for row in rows] == [5, 5]
 
 
+def test_a_run_goes_on_where_another_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_candidates(monkeypatch)
+    page, raw = tmp_path / "page.md", tmp_path / "raw.json"
+    same = {"graphs": "rmat8", "peers": "scipy", "threads": 1, "cache": tmp_path, "out": page, "json_file": raw}
+    bench(tasks="bfs", **same)
+    [before] = json.loads(raw.read_text())["rows"]
+    bench(tasks="bfs,wcc", resume=True, **same)
+    after = json.loads(raw.read_text())["rows"]
+    assert [row["task"] for row in after] == ["bfs", "wcc"]
+    assert after[0] == before
+    assert "| bfs |" in page.read_text()
+    assert Outcomes.from_dict(json.loads(raw.read_text())).to_dict()["rows"] == after
+
+
 def test_nothing_to_draw_is_no_plot(tmp_path: Path) -> None:
     assert not draw_plot(tmp_path / "empty.svg", Outcomes())

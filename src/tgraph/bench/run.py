@@ -63,9 +63,21 @@ class Outcomes:
         """Return everything as plain values, with all raw seconds."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Outcomes:
+        """Return what `to_dict` was made from."""
+        rows = []
+        for row in saved["rows"]:
+            cells = {name: Cell(**{**cell, "timing": Timing(**cell["timing"])}) for name, cell in row["cells"].items()}
+            rows.append(Row(**{**row, "cells": cells}))
+        return cls(**{**saved, "rows": rows})
+
 
 def run_benchmarks(
-    settings: Settings, say: Say = print, save: Callable[[Outcomes], None] = lambda outcomes: None
+    settings: Settings,
+    say: Say = print,
+    save: Callable[[Outcomes], None] = lambda outcomes: None,
+    earlier: Outcomes | None = None,
 ) -> Outcomes:
     """Measure what the settings ask for.
 
@@ -73,9 +85,11 @@ def run_benchmarks(
         settings: Which tasks, graphs and peers, and how often.
         say: Called with a line of text whenever something is done.
         save: Called with what was found so far after every task, so that a long run leaves something if it is ended.
+        earlier: What another run found; its tasks are not repeated.
     """
     _check(settings)
-    outcomes = Outcomes(peers=_versions(settings))
+    outcomes = earlier or Outcomes()
+    outcomes.peers |= _versions(settings)
     for name in settings.graphs or graphs.graph_names(settings.data):
         _GraphRun(name, settings, outcomes, say).run(lambda: save(outcomes))
     if settings.memory:
@@ -129,8 +143,11 @@ class _GraphRun:
         self.say(f"{self.name}: {base.describe()}, ready after {time.perf_counter() - started:.1f} s")
         self.checked: tuple[str, bool, Graph] = ("undirected", False, base)
         self.candidates = self._candidates()
+        done = {row.task for row in self.outcomes.rows if row.graph == self.name}
         try:
             for task in tasks_for(self.settings.tasks, self.name, base.num_arcs):
+                if task.name in done:
+                    continue
                 self.outcomes.rows.append(self._run_task(task, base.num_arcs))
                 load = max(os.getloadavg()[0], self.outcomes.machine_loads.get(self.name, 0.0))
                 self.outcomes.machine_loads[self.name] = load

@@ -2,12 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from tgraph.bench.run import Outcomes
 
 _LIST = "comma-separated; all unless given"
 
@@ -31,6 +28,7 @@ def bench(
     cold: Annotated[bool, typer.Option("--cold", help="Also measure first calls and compiling.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("benchmarks.md"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write all raw seconds.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep what the --json file has, and add the rest.")] = False,
 ) -> None:
     """Measure every algorithm against every installed peer on the same graphs, check the answers, write a page.
 
@@ -40,8 +38,9 @@ def bench(
 
     from tgraph.bench.plot import draw_plot
     from tgraph.bench.report import write_page
-    from tgraph.bench.run import run_benchmarks
+    from tgraph.bench.run import Outcomes, run_benchmarks
     from tgraph.bench.settings import Settings
+    from tgraph.io.files import write_bytes
 
     default = Settings()
     settings = Settings(
@@ -60,13 +59,17 @@ def bench(
     )
     plot = out.parent / "images" / f"{out.stem}.svg"
 
-    def save(outcomes: "Outcomes") -> None:
+    earlier = None
+    if resume and json_file is not None and json_file.exists():
+        earlier = Outcomes.from_dict(json.loads(json_file.read_text()))
+
+    def save(outcomes: Outcomes) -> None:
         if json_file is not None:
-            json_file.write_text(json.dumps(outcomes.to_dict(), indent=1))
+            write_bytes(json_file, json.dumps(outcomes.to_dict(), indent=1).encode())
         drawn = draw_plot(plot, outcomes)
         write_page(out, outcomes, settings, " ".join(["tgraph", *sys.argv[1:]]), plot if drawn else None)
 
-    run_benchmarks(settings, typer.echo, save)
+    run_benchmarks(settings, typer.echo, save, earlier)
     typer.echo(f"wrote {out}" + (f" and {plot}" if plot.exists() else "; install matplotlib for a plot"))
 
 
