@@ -28,32 +28,60 @@ SMALLEST_SHARE = 1e-9  # of the jumps that must reach vertices with edges
 
 
 class PageRank(Program):
-    """Ranks with damping; `jumps [V]` is where the surfer jumps to, with a sum of 1."""
+    """Ranks with damping, and jumps that go everywhere alike.
+
+    `total` is what jumps carry: a share of every rank, all of a dangling one. With `settles`, new ranks are used at
+    once and only their proportions count until the end. A vertex without any edge, whose strength is -1 then, has
+    nothing but its part of the jumps, in every iteration; what it adds to them is known and put into the shares of the
+    others.
+    """
 
     reduce, active = "sum", "all"
 
     weighted = False
 
-    def __init__(self, damping: float, tol_l1: float, jumps: Array | None = None, dtype: str = "float64") -> None:
-        self.damping, self.tolerance, self.jumps, self.dtype = damping, tol_l1, jumps, dtype
+    def __init__(self, damping: float, tol_l1: float, settles: bool = False, dtype: str = "float64") -> None:
+        self.damping, self.tolerance, self.asynchronous, self.dtype = damping, tol_l1, settles, dtype
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
-        uniform = 1.0 / max(graph.num_vertices, 1)
-        jumps = graph.full(uniform, self.dtype) if self.jumps is None else graph.runtime.asarray(self.jumps, self.dtype)
+        self.evenly = 1.0 / max(graph.num_vertices, 1)
         strengths = out_strengths(graph, self.weighted, self.dtype)
-        return {"ranks": graph.full(uniform, self.dtype), "strengths": strengths, "jumps": jumps}, None
+        self.all_of_it = 1.0
+        if self.asynchronous:
+            strengths = self._leave_out_isolated(graph, strengths)
+        self.share = (1.0 - self.damping) * self.all_of_it
+        return {"ranks": graph.full(self.evenly, self.dtype), "strengths": strengths}, None
 
     def message(self, ranks: Tensor, strengths: Tensor) -> Tensor:
         return ranks / where(strengths > 0, strengths, 1.0)
 
     def total(self, ranks: Tensor, strengths: Tensor) -> Tensor:
-        return where(strengths > 0, 0.0, ranks)
+        return where(strengths > 0, ranks * self.share, where(strengths < 0, 0.0, ranks * self.all_of_it))
 
-    def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:
-        return self.damping * (incoming + total * jumps) + (1.0 - self.damping) * jumps
+    def update(self, incoming: Tensor, total: Tensor) -> Tensor:
+        return self.damping * incoming + total * self.evenly
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        return {"ranks": fields["ranks"]}
+        ranks, runtime = fields["ranks"], graph.runtime
+        if not self.asynchronous or not graph.num_vertices:
+            return {"ranks": ranks}
+        return {"ranks": ranks / float(runtime.item(runtime.reduce(ranks, "sum")))}
+
+    def _leave_out_isolated(self, graph: Graph, strengths: Tensor) -> Tensor:
+        """Mark the vertices without edges, and let the others carry what these add to the jumps."""
+        runtime = graph.runtime
+        isolated = runtime.nonzero(strengths == 0)
+        if graph.directed:
+            has_no_edges = runtime.index_select(graph.in_degrees(), isolated) == 0
+            isolated = runtime.mask_select(isolated, has_no_edges)
+        elsewhere = 1.0 - self._jumps_to(isolated, graph)
+        if elsewhere <= SMALLEST_SHARE:
+            return strengths
+        self.all_of_it = 1.0 / elsewhere
+        return runtime.index_put(strengths, isolated, -1.0)
+
+    def _jumps_to(self, vertices: Tensor, graph: Graph) -> float:
+        return int(vertices.shape[0]) * self.evenly
 
 
 class WeightedPageRank(PageRank):
@@ -65,49 +93,24 @@ class WeightedPageRank(PageRank):
         return ranks * weight / where(strengths > 0, strengths, 1.0)
 
 
-class SettlingPageRank(PageRank):
-    """The same ranks, reached sooner: new ranks are used at once, and only their proportions count until the end.
+class PersonalizedPageRank(PageRank):
+    """`jumps [V]`, with a sum of 1, is where the surfer jumps to."""
 
-    `total` is what jumps carry: a share of every rank, all of a dangling one. A vertex without any edge has nothing but
-    its part of the jumps, in every iteration; what it adds to them is known and put into the shares of the others.
-    """
-
-    asynchronous = True
+    jumps: Array
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         fields, active = super().init(graph)
-        runtime, jumps = graph.runtime, fields["jumps"]
-        dangling = runtime.nonzero(fields["strengths"] == 0)
-        isolated = dangling
-        if graph.directed:
-            has_no_edges = runtime.index_select(graph.in_degrees(), dangling) == 0
-            isolated = runtime.mask_select(dangling, has_no_edges)
-        elsewhere = 1.0 - float(runtime.item(runtime.reduce(runtime.index_select(jumps, isolated), "sum")))
-        shares = self._shares(graph, dangling, isolated, elsewhere)
-        return {**fields, "shares": shares}, active
+        return {**fields, "jumps": graph.runtime.asarray(self.jumps, self.dtype)}, active
 
-    def _shares(self, graph: Graph, dangling: Tensor, isolated: Tensor, elsewhere: float) -> Tensor:
-        """Return which part of its rank every vertex gives to the jumps."""
-        runtime, is_known = graph.runtime, elsewhere > SMALLEST_SHARE
-        factor = 1.0 / elsewhere if is_known else 1.0
-        shares = graph.full((1.0 - self.damping) * factor, self.dtype)
-        shares = runtime.index_put(shares, dangling, factor)
-        return runtime.index_put(shares, isolated, 0.0) if is_known else shares
-
-    def total(self, ranks: Tensor, shares: Tensor) -> Tensor:
-        return ranks * shares
-
-    def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:
+    def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:  # type: ignore[override]
         return self.damping * incoming + total * jumps
 
-    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        ranks, runtime = fields["ranks"], graph.runtime
-        total = float(runtime.item(runtime.reduce(ranks, "sum")))
-        return {"ranks": ranks / total if graph.num_vertices else ranks}
+    def _jumps_to(self, vertices: Tensor, graph: Graph) -> float:
+        return float(self.jumps[graph.runtime.to_numpy(vertices)].sum())
 
 
-class WeightedSettlingPageRank(WeightedPageRank, SettlingPageRank):
-    """Edges are followed in proportion to their weights, and new ranks are used at once."""
+class PersonalizedWeightedPageRank(PersonalizedPageRank, WeightedPageRank):
+    """Edges are followed in proportion to their weights, and jumps go to some vertices more than to others."""
 
 
 def pagerank(
@@ -149,11 +152,12 @@ def pagerank(
     check_choice("dtype", dtype, ("float64", "float32"))
     if weighted:
         check_weights(graph, "pagerank")
-    if weighted:
-        kind: type[PageRank] = WeightedSettlingPageRank if tol_l1 > 0 else WeightedPageRank
+    arguments = float(damping), float(tol_l1), tol_l1 > 0, dtype
+    if personalization is None:
+        program = (WeightedPageRank if weighted else PageRank)(*arguments)
     else:
-        kind = SettlingPageRank if tol_l1 > 0 else PageRank
-    program = kind(float(damping), float(tol_l1), _jump_shares(graph, personalization), dtype)
+        program = personalized = (PersonalizedWeightedPageRank if weighted else PersonalizedPageRank)(*arguments)
+        personalized.jumps = _jump_shares(graph, personalization)
     return run(program, graph, max_iterations=max_iterations, **how)
 
 
@@ -178,10 +182,8 @@ def check_weights(graph: Graph, algorithm: str) -> None:
         raise InvalidArgumentError(f"weights holds {weights[edge]} at edge {edge}; {limit}")
 
 
-def _jump_shares(graph: Graph, personalization: Any) -> Array | None:
-    """Return the shares of the jumps, which sum to 1; None = evenly."""
-    if personalization is None:
-        return None
+def _jump_shares(graph: Graph, personalization: Any) -> Array:
+    """Return the shares of the jumps, which sum to 1."""
     if isinstance(personalization, Mapping):
         shares = np.zeros(graph.num_vertices)
         shares[graph.vertices_of(list(personalization))] = list(personalization.values())

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed
-from tgraph.kernels.cpu.fused.source import load_kernel
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.team import as_unsigned, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
@@ -271,10 +269,8 @@ class FrontierRun:
         rows = [array for side in (*push, *pull) for array in side.arrays(program)]
         self._arrays = (self._queues, hub_lists, bitmaps, *extra, *fields.values(), *rows)
         self._constants = tuple(program.constants.values())
-        try:
-            self.advance(0, "push")  # compiles, or takes the compiled code from the disk
-        except NumbaError as error:
-            raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
+        arrays = (self._state, *_traced(0), *self._arrays, *self._constants)
+        compile_worker(self._worker, 0, 0, *arrays)
 
     @property
     def is_done(self) -> bool:
@@ -288,7 +284,7 @@ class FrontierRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        rows, times = np.zeros((limit, 3), np.int64), np.zeros(limit + 1, np.int64)
+        rows, times = _traced(limit)
         watch, interrupted = Watch(look), False
         code = DIRECTIONS.index(direction)
         try:
@@ -297,6 +293,11 @@ class FrontierRun:
             interrupted = True
         done = int(watch.shared[DONE])
         return rows[:done], np.diff(times[: done + 1]), interrupted
+
+
+def _traced(limit: int) -> tuple[Array, Array]:
+    """Return room for the row of every iteration and for the ticks around them."""
+    return np.zeros((limit, 3), np.int64), np.zeros(limit + 1, np.int64)
 
 
 def sender_names(program: KernelProgram) -> dict[str, str]:

@@ -18,14 +18,13 @@ kernel gives up and says so: another one then goes on from there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from tgraph.kernels.cpu.fused.frontier import sender_names
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines
-from tgraph.kernels.cpu.fused.source import load_kernel
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.team import team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
@@ -237,26 +236,22 @@ class OrderedRun:
         self._arrays = (*fields.values(), *rows, *program.constants.values())
         self._base, self._inverse_width = _base(program, fields, front), 1.0 / width
         self._front = front.astype(ids)
-        try:
-            nothing = (self._front[:0], np.zeros((1, 3), np.int64), np.zeros(2, np.int64))
-            self._call(Watch(), *nothing)  # compiles, or takes the compiled code from the disk
-        except NumbaError as error:
-            raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
+        nothing = (self._front[:0], np.zeros((1, 3), np.int64), np.zeros(2, np.int64))
+        compile_worker(self._worker, *self._arguments(*nothing))
 
     def run(self, look: Callable[[int], None] | None = None) -> tuple[Array, Array, bool, bool]:
         """Run; return a row (0, vertices, edges) and the ticks of every round, if it was interrupted, if it gave up."""
         watch, interrupted = Watch(look), False
         rows, times = np.zeros((ROWS, 3), np.int64), np.zeros(ROWS + 1, np.int64)
         try:
-            self._call(watch, self._front, rows, times)
+            watch.run(self._worker, self._size, *self._arguments(self._front, rows, times))
         except KeyboardInterrupt:
             interrupted = True
         done = min(int(watch.shared[DONE]), ROWS)
         return rows[:done], np.diff(times[: done + 1]), interrupted, bool(watch.shared[GAVE_UP])
 
-    def _call(self, watch: Watch, front: Array, rows: Array, times: Array) -> None:
-        start = (self._base, self._inverse_width, front)
-        watch.run(self._worker, self._size, *start, *self._scratch, rows, times, *self._arrays)
+    def _arguments(self, front: Array, rows: Array, times: Array) -> tuple[Any, ...]:
+        return (self._base, self._inverse_width, front, *self._scratch, rows, times, *self._arrays)
 
 
 def _base(program: KernelProgram, fields: dict[str, Array], front: Array) -> float:

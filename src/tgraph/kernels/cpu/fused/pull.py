@@ -17,12 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numba import njit
-from numba.core.errors import NumbaError
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
-from tgraph.kernels.cpu.fused.source import load_kernel
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
@@ -266,9 +264,9 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
     work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
     per_chunk = min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
     inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
-    passed = np.unique(inner)  # a hub is among them: it passes several multiples
+    passed = _distinct(inner)  # a hub is among them: it passes several multiples
     hubs = passed[np.max([offsets[passed + 1] - offsets[passed] for offsets in sides], axis=0) >= HUB_EDGES]
-    cuts = np.unique(np.concatenate([[0, num_vertices], inner, hubs, hubs + 1]).astype(np.int64))
+    cuts = _distinct(np.concatenate([[0, num_vertices], passed, hubs, hubs + 1]).astype(np.int64))
     pieces = [
         (hub, side, first, min(first + WORK_PER_CHUNK, int(offsets[hub + 1])))
         for hub in hubs.tolist()
@@ -277,6 +275,12 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
     ]
     table = np.array(pieces, np.uint64).reshape(-1, 4)
     return cuts.astype(np.uint64), table, np.searchsorted(table[:, 0], cuts.astype(np.uint64)).astype(np.int64)
+
+
+def _distinct(vertices: Array) -> Array:
+    """Return every vertex once, ascending; faster than `np.unique`, which hashes."""
+    ascending = np.sort(vertices)
+    return ascending[np.diff(ascending, prepend=-1) > 0]
 
 
 @njit(**JIT)
@@ -308,7 +312,7 @@ class PullRun:
         num_vertices = sides[0].rows[0].size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
         self._worker = load_kernel(_write_text(program, len(sides), prefetches)).worker
-        self._fields, self._constants = fields, program.constants
+        self._fields = fields
         self._size = team_size(sum(side.rows[1].size for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))
@@ -318,14 +322,12 @@ class PullRun:
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
         self._before = (cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
-        self._rows = [array for side in sides for array in side.arrays(program)]
+        rows = [array for side in sides for array in side.arrays(program)]
         has_new = _has_new_fields(program)
         self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
+        self._after = (*rows, *fields.values(), *self._new.values(), *program.constants.values())
         self._swaps = has_new and not program.asynchronous
-        try:
-            self.advance(0, 0.0)  # compiles, or takes the compiled code from the disk
-        except NumbaError as error:
-            raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
+        compile_worker(self._worker, 0, 0.0, *self._before, *_traced(0), self._nothing, *self._after)
 
     def advance(
         self, limit: int, tolerance: float, look: Callable[[int], None] | None = None
@@ -334,12 +336,11 @@ class PullRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        residuals, times = np.zeros(limit), np.zeros(limit + 1, np.int64)
+        residuals, times = _traced(limit)
         watch, interrupted = Watch(look), False
-        arrays = (*self._rows, *self._fields.values(), *self._new.values(), *self._constants.values())
-        traced = (residuals, times, self._nothing)
+        arrays = (*self._before, residuals, times, self._nothing, *self._after)
         try:
-            watch.run(self._worker, self._size, limit, float(tolerance), *self._before, *traced, *arrays)
+            watch.run(self._worker, self._size, limit, float(tolerance), *arrays)
         except KeyboardInterrupt:
             interrupted = True
         done = int(watch.shared[DONE])
@@ -347,3 +348,8 @@ class PullRun:
             for name, new in self._new.items():
                 self._fields[name][:] = new
         return residuals[:done], np.diff(times[: done + 1]), interrupted
+
+
+def _traced(limit: int) -> tuple[Array, Array]:
+    """Return room for the residual of every iteration and for the ticks around them."""
+    return np.zeros(limit), np.zeros(limit + 1, np.int64)

@@ -12,16 +12,21 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numba
 import numpy as np
+from numba.core.errors import NumbaError
 
 from tgraph.config import config
 from tgraph.kernels.cpu import atomics, barrier, clock, prefetch, team
 from tgraph.kernels.cpu.fused import functions
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.watch import SHARED_SIZE
 
 _COMPILED_WITH = (atomics, barrier, clock, prefetch, team, functions)
 
@@ -40,6 +45,14 @@ def load_kernel(text: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def compile_worker(worker: Callable[..., None], *args: Any) -> None:
+    """Compile a worker for these arguments, with which it has nothing to do, or take its code from the disk."""
+    try:
+        worker(0, 1, np.zeros(SHARED_SIZE, np.int64), *args)
+    except NumbaError as error:
+        raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error
 
 
 @cache
