@@ -40,6 +40,9 @@ def test_levels_and_origins_are_the_nearest_of_networkx(
     assert (result.levels.tolist(), result.origins.tolist()) == nearest(case, sources)
     check_multi_source_bfs(graph, sources, result.levels, result.origins)
     assert result.converged
+    without = multi_source_bfs(graph, sources, origins=False, **how)
+    assert without.levels.tolist() == result.levels.tolist()
+    assert not hasattr(without, "origins")
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -75,6 +78,7 @@ def test_one_thread_and_several_push_and_pull_agree(
             found = nearest_source.nearest_sources(*sides, sources)
             assert found.levels.tolist() == expected.levels.tolist()
             assert found.origins.tolist() == expected.origins.tolist()
+            assert nearest_source.nearest_sources(*sides, sources, by_name=False).levels.tolist() == found.levels.tolist()
             assert found.rows[:, 1].sum() == (found.levels >= 0).sum()
             assert len(found.ticks) == len(found.rows) == found.levels.max() + 1
 

@@ -29,10 +29,9 @@ class MultiSourceBFS(Program):
     """The nearest of some sources (vertex numbers), and how many edges away it is."""
 
     reduce, monotonic = "min", True
-    vertex_fields = ("origins",)
 
-    def __init__(self, sources: Array) -> None:
-        self.sources = sources
+    def __init__(self, sources: Array, wants_origins: bool = True) -> None:
+        self.sources, self.vertex_fields = sources, ("origins",) if wants_origins else ()
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], Tensor]:
         runtime, self.step = graph.runtime, graph.num_vertices
@@ -53,11 +52,18 @@ class MultiSourceBFS(Program):
         nearest, runtime, count = fields["nearest"], graph.runtime, max(graph.num_vertices, 1)
         reached = nearest < UNREACHED
         levels = runtime.astype(where(reached, nearest // count, -1), "int32")
+        if not self.vertex_fields:
+            return {"levels": levels}
         return {"levels": levels, "origins": runtime.astype(where(reached, nearest % count, -1), index_dtype(count))}
 
 
 def multi_source_bfs(
-    graph: Graph, sources: Iterable[Any], *, max_iterations: int | None = None, **how: Unpack[How]
+    graph: Graph,
+    sources: Iterable[Any],
+    *,
+    origins: bool = True,
+    max_iterations: int | None = None,
+    **how: Unpack[How],
 ) -> Result:
     """Find the nearest of several sources for every vertex, and how many edges away it is.
 
@@ -66,12 +72,13 @@ def multi_source_bfs(
     Args:
         graph: Edges are followed in their direction. Weights are ignored.
         sources: Vertices, by the user's ids.
+        origins: Whether to find `origins` too; levels alone are found sooner.
         max_iterations: Look no further than this many edges; None = no limit.
         how: How to run, see `tgraph.run`.
 
     Returns:
-        A result with `levels` (-1 = not reached) and `origins` (vertex numbers; of sources equally near the smallest;
-        -1 = not reached).
+        A result with `levels` (-1 = not reached) and, unless they are not wanted, `origins` (vertex numbers; of
+        sources equally near the smallest; -1 = not reached).
 
     >>> import tgraph as tg
     >>> result = multi_source_bfs(tg.from_edges([0, 1, 3, 4], [1, 2, 2, 5]), [0, 3])
@@ -80,16 +87,17 @@ def multi_source_bfs(
     """
     chosen = distinct_vertices(graph, "sources", sources)
     if max_iterations is None and uses_kernels(graph, how):
-        return _search(graph, chosen, how)
-    return run(MultiSourceBFS(chosen), graph, max_iterations=max_iterations, **how)
+        return _search(graph, chosen, origins, how)
+    return run(MultiSourceBFS(chosen, origins), graph, max_iterations=max_iterations, **how)
 
 
-def _search(graph: Graph, sources: Array, how: How) -> Result:
-    """Find levels and origins in one compiled kernel."""
+def _search(graph: Graph, sources: Array, wants_origins: bool, how: How) -> Result:
+    """Find levels, and origins if they are wanted, in one compiled kernel."""
     from tgraph.kernels.cpu.nearest_source import nearest_sources
 
     with Task("MultiSourceBFS", graph, how) as task:
         incoming = task.rows("in")[:2] if task.graph.has_in_edges else None
-        found = nearest_sources(task.rows("out")[:2], incoming, sources, task.watch("levels"))
+        found = nearest_sources(task.rows("out")[:2], incoming, sources, task.watch("levels"), wants_origins)
         task.record_all(found.rows, found.ticks)
-        return task.result({"levels": found.levels, "origins": found.origins}, vertex_fields=("origins",))
+        origins = {"origins": found.origins} if wants_origins else {}
+        return task.result({"levels": found.levels, **origins}, vertex_fields=tuple(origins))

@@ -38,7 +38,7 @@ _TABLE: dict[str, tuple[str, Callable[[Any, Parameters], Any], Callable[[Any, An
     "bfs": ("bfs", lambda g, p: tg.bfs(g, p["source"], parents=False), _field("levels")),
     "multi_source_bfs": (
         "multi_source_bfs",
-        lambda g, p: tg.multi_source_bfs(g, p["sources"]),
+        lambda g, p: tg.multi_source_bfs(g, p["sources"], origins=False),
         _field("levels"),
     ),
     "distance_matrix": (
