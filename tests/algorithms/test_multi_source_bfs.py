@@ -78,7 +78,8 @@ def test_one_thread_and_several_push_and_pull_agree(
             found = nearest_source.nearest_sources(*sides, sources)
             assert found.levels.tolist() == expected.levels.tolist()
             assert found.origins.tolist() == expected.origins.tolist()
-            assert nearest_source.nearest_sources(*sides, sources, by_name=False).levels.tolist() == found.levels.tolist()
+            levels = nearest_source.nearest_sources(*sides, sources, by_name=False).levels
+            assert levels.tolist() == found.levels.tolist()
             assert found.rows[:, 1].sum() == (found.levels >= 0).sum()
             assert len(found.ticks) == len(found.rows) == found.levels.max() + 1
 
