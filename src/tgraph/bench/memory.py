@@ -1,6 +1,6 @@
 """Peak memory of tgraph's algorithms, each in a process of its own.
 
-    python -m tgraph.bench.memory TASK FILE PARAMETERS_AS_JSON THREADS
+    python -m tgraph.bench.memory TASK FILE THREADS < PARAMETERS_AS_JSON
 
 The process runs the task on a tiny graph first, so that compiled code is loaded, then notes its resident memory, loads
 the graph, asks the kernel to forget the peak so far, runs the task and reads the new peak (`VmHWM`). Linux only.
@@ -48,9 +48,9 @@ def measure_memory(settings: Settings, say: Callable[[str], None]) -> list[dict[
 
 
 def _in_own_process(task: Task, file: Path, parameters: Parameters, settings: Settings) -> dict[str, int]:
-    command = [sys.executable, "-m", "tgraph.bench.memory", task.name, str(file), json.dumps(parameters)]
-    command.append(str(settings.threads))
-    done = subprocess.run(command, env=environment(settings.threads), capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "tgraph.bench.memory", task.name, str(file), str(settings.threads)]
+    variables, text = environment(settings.threads), json.dumps(parameters)  # starts of walks exceed an argument's size
+    done = subprocess.run(command, input=text, env=variables, capture_output=True, text=True, check=True)
     measured: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
@@ -83,6 +83,6 @@ def _status_bytes(name: str) -> int:
 
 
 if __name__ == "__main__":
-    config.progress, config.num_threads = "off", int(sys.argv[4])
+    config.progress, config.num_threads = "off", int(sys.argv[3])
     [wanted] = tasks_for((sys.argv[1],), "", 0)
-    print(json.dumps(measure_here(wanted, Path(sys.argv[2]), json.loads(sys.argv[3]))))
+    print(json.dumps(measure_here(wanted, Path(sys.argv[2]), json.load(sys.stdin))))
