@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
+    from tgraph.memory import open
     from tgraph.program import Program
     from tgraph.results import Result
 
@@ -85,6 +86,7 @@ _HOMES = {
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
+    "tgraph.memory": ("open",),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
 }
@@ -125,6 +127,7 @@ __all__ = [
     "mis",
     "mst",
     "multi_source_bfs",
+    "open",
     "pagerank",
     "php",
     "random_walks",

@@ -67,6 +67,14 @@ class FileFormatError(TGraphError, ValueError):
         super().__init__(f"{self.path}: {where}: {reason}")
 
 
+class MemoryBudgetError(TGraphError, MemoryError):
+    """A run needs more near memory than it may have; nothing was computed."""
+
+
+class StoreReadError(TGraphError, OSError):
+    """The file of a graph larger than memory could not be read, is too short, or was changed while it was used."""
+
+
 class MissingDependencyError(TGraphError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tgraph.program import Program
     from tgraph.results import Result
 
-ENGINES = ("in_memory",)
+ENGINES = ("in_memory", "out_of_memory")
 DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
 
@@ -55,7 +55,7 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
         max_iterations: Stop after this many; the result then says `converged=False`. None = no limit.
         how: Keywords, the same for every algorithm:
 
-            - engine: `in_memory`.
+            - engine: `in_memory`, or `out_of_memory` for graphs from `tgraph.open`, which run there unless told.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
             - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
@@ -76,7 +76,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     [True, True, True, False]
     """
     options = check_how(max_iterations, how)
-    module: Any = importlib.import_module(f"tgraph.engine.{how.get('engine', 'in_memory')}")
+    engine = how.get("engine", "out_of_memory" if graph.is_far else "in_memory")
+    module: Any = importlib.import_module(f"tgraph.engine.{engine}")
     with use_threads(how.get("threads")):
         result: Result = module.run(program, placed(graph, how), options)
     return result

@@ -30,7 +30,7 @@ def uses_kernels(graph: Graph, how: How) -> bool:
     """Whether compiled code runs such a call: the tensors are in the CPU's memory and nothing else was asked for."""
     options = check_how(None, how)
     device = how.get("device") or graph.runtime.device
-    return options.kernel != "plain" and options.direction == "auto" and device == "cpu"
+    return not graph.is_far and options.kernel != "plain" and options.direction == "auto" and device == "cpu"
 
 
 class Task:
@@ -51,6 +51,10 @@ class Task:
         options = check_how(max_iterations, how)
         if options.kernel == "plain":
             raise InvalidArgumentError(f"kernel='plain' is not there for {name}; use kernel='auto'")
+        if graph.is_far:
+            raise InvalidArgumentError(
+                f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"
+            )
         self.name, self.graph = name, placed(graph, how)
         self.max_iterations = options.max_iterations
         self.trace = Trace("in_memory", "fused")

@@ -183,6 +183,11 @@ class Graph:
         return found
 
     @property
+    def is_far(self) -> bool:
+        """Whether the edges stay in a file and only parts of them are in memory; see `tgraph.open`."""
+        return False
+
+    @property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         return self.num_self_loops > 0

@@ -95,6 +95,17 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
     return graph.to(runtime, device)
 
 
+def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
+    """Return where the tensors lie in a native file, by name: first byte, element type, number of elements."""
+    start, header = _read_header(path)
+    tensors = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"] in _DTYPES}
+    return {
+        name: (start + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"][0])
+        for name, entry in tensors.items()
+        if len(entry["shape"]) == 1
+    }
+
+
 def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
     """Write a graph as a native file.
 
@@ -161,10 +172,8 @@ def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -
 
 def _map_tensors(path: FilePath) -> _Tensors:
     """Return every tensor with the format's name of its type; those that no graph has stay bare bytes."""
-    content = _map_file(path)
-    header_bytes = int.from_bytes(content[:8].tobytes(), "little")
-    header = json.loads(content[8 : 8 + header_bytes].tobytes())
-    data = content[8 + header_bytes :]
+    start, header = _read_header(path)
+    data = _map_file(path)[start:]
     tensors = {}
     for name, entry in header.items():
         if name == "__metadata__":
@@ -178,6 +187,13 @@ def _map_tensors(path: FilePath) -> _Tensors:
             array = aligned.view(_DTYPES[kind])
         tensors[name] = (kind, array)
     return tensors
+
+
+def _read_header(path: FilePath) -> tuple[int, dict[str, Any]]:
+    """Return where the tensors begin, and what the header says of each. The library has validated it before."""
+    with open(path, "rb") as file:
+        header_bytes = int.from_bytes(file.read(8), "little")
+        return 8 + header_bytes, json.loads(file.read(header_bytes))
 
 
 def _map_file(path: FilePath) -> Array:

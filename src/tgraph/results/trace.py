@@ -20,6 +20,7 @@ class Iteration:
     active_edges: int  # edges of those vertices
     seconds: float
     residual: float | None = None  # None = the program has no residual
+    moved: dict[str, int] | None = None  # bytes from far memory by way of transfer; None = all edges are near
 
 
 @dataclass
@@ -70,6 +71,11 @@ class Trace:
         return sum(
             part.active_edges if isinstance(part, Iteration) else int(part[0][:, 2].sum()) for part in self._parts
         )
+
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes that came from far memory over all iterations."""
+        return sum(sum(one.moved.values()) for one in self._parts if isinstance(one, Iteration) and one.moved)
 
     @property
     def total_seconds(self) -> float:

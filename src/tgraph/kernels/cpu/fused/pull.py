@@ -14,6 +14,7 @@ before it (Gauss-Seidel by blocks).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -132,10 +133,10 @@ for e in range({first}, {last}):
 
 
 def _write_text(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
-    new_arrays = [f"N_{name}" for name in program.updated] if _has_new_fields(program) else []
+    new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
     parts = ("offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
-    finish = "\n".join(_finish(program, num_sides))
+    finish = "\n".join(finish_lines(program, num_sides))
     return HEAD + _TEXT.format(
         types=type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype),
         functions=program.text_of_functions(("message", "update", "total", "change")),
@@ -144,7 +145,7 @@ def _write_text(program: KernelProgram, num_sides: int, prefetches: bool) -> str
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides, prefetches), 3),
         reduce_piece=block(_REDUCE[program.reduce], 6),
-        gather=block("\n".join(_gather(program, side, prefetches) for side in range(num_sides)), 6),
+        gather=block("\n".join(gather_lines(program, side, prefetches) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
         num_blocks=BLOCKS if program.asynchronous else 1,
@@ -163,12 +164,12 @@ def _swap(program: KernelProgram) -> str:
     return "\n".join(f"{old}, {new} = {new}, {old}" for old, new in pairs)
 
 
-def _has_new_messages(program: KernelProgram) -> bool:
+def has_new_messages(program: KernelProgram) -> bool:
     """Whether the messages of the next iteration are made at the end of each vertex, beside those in use."""
     return program.feeds_back and program.is_message_per_vertex and not program.asynchronous
 
 
-def _has_new_fields(program: KernelProgram) -> bool:
+def has_new_fields(program: KernelProgram) -> bool:
     """Whether new values have arrays of their own, because others still read the old ones."""
     return program.feeds_back and not program.is_message_per_vertex
 
@@ -195,7 +196,7 @@ def _prepare(program: KernelProgram) -> str:
     return block("\n".join(lines or ["pass"]), 3)
 
 
-def _gather(program: KernelProgram, side: int, prefetches: bool, first: str = "", last: str = "") -> str:
+def gather_lines(program: KernelProgram, side: int, prefetches: bool, first: str = "", last: str = "") -> str:
     """The loop over the edges of u, all of them or those from first to last."""
     read = ["messages" if program.sent_field is None else f"F_{program.sent_field}"]
     make = f"m = {read[0]}[v]"
@@ -222,12 +223,12 @@ def _prefetch(arrays: list[str], side: int) -> str:
 def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
     lines = []
     for side in range(num_sides):
-        loop = _gather(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]")
+        loop = gather_lines(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]")
         lines.append(f"if side == {side}:\n    {block(loop, 1)}")
     return "\n".join(lines)
 
 
-def _finish(program: KernelProgram, num_sides: int) -> list[str]:
+def finish_lines(program: KernelProgram, num_sides: int) -> list[str]:
     """The lines that end a vertex: what came in, the new fields, how much changed, what is sent next."""
     degree = " + ".join(f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
     lines = {"count": [f"acc = {degree}"], "mean": [f"acc = Acc(acc / max({degree}, 1))"]}.get(program.reduce, [])
@@ -244,14 +245,19 @@ def _finish(program: KernelProgram, num_sides: int) -> list[str]:
         lines.append(f"changed += {program.text_of_call('change', names)}")
     else:
         lines.append(f"changed += default_change(F_{program.main_field}[u], {names['new_' + program.main_field]})")
-    place = "N" if _has_new_fields(program) else "F"
+    place = "N" if has_new_fields(program) else "F"
     lines += [f"{place}_{name}[u] = new_{name}" for name in program.updated]
     after = {"source": "np.int64(u)", **{name: names[f"new_{name}"] for name in program.field_dtypes}}
     if "total" in program.functions:
         lines.append(f"subtotal += {program.text_of_call('total', after)}")
-    if _has_new_messages(program):
+    if has_new_messages(program):
         lines.append(f"new_messages[u] = {program.text_of_call('message', after)}")
     return lines
+
+
+def chunk_work(work: int) -> int:
+    """Return how many edges and vertices a chunk has, of so many in all."""
+    return min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
 
 
 def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
@@ -262,7 +268,7 @@ def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
     """
     num_vertices = sides[0].size - 1
     work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
-    per_chunk = min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
+    per_chunk = chunk_work(work)
     inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
     passed = _distinct(inner)  # a hub is among them: it passes several multiples
     hubs = passed[np.max([offsets[passed + 1] - offsets[passed] for offsets in sides], axis=0) >= HUB_EDGES]
@@ -318,16 +324,16 @@ class PullRun:
         partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))
         has_messages = program.is_message_per_vertex and program.sent_field is None
         messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)
-        new_messages = np.empty(num_vertices if _has_new_messages(program) else 0, program.message_dtype)
+        new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
         self._before = (cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
         rows = [array for side in sides for array in side.arrays(program)]
-        has_new = _has_new_fields(program)
+        has_new = has_new_fields(program)
         self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
-        self._after = (*rows, *fields.values(), *self._new.values(), *program.constants.values())
         self._swaps = has_new and not program.asynchronous
-        compile_worker(self._worker, 0, 0.0, *self._before, *_traced(0), self._nothing, *self._after)
+        self._rows, self._constants = rows, program.constants
+        compile_worker(self._worker, 0, 0.0, *self._arguments(*_traced(0)))
 
     def advance(
         self, limit: int, tolerance: float, look: Callable[[int], None] | None = None
@@ -338,9 +344,8 @@ class PullRun:
         """
         residuals, times = _traced(limit)
         watch, interrupted = Watch(look), False
-        arrays = (*self._before, residuals, times, self._nothing, *self._after)
         try:
-            watch.run(self._worker, self._size, limit, float(tolerance), *arrays)
+            watch.run(self._worker, self._size, limit, float(tolerance), *self._arguments(residuals, times))
         except KeyboardInterrupt:
             interrupted = True
         done = int(watch.shared[DONE])
@@ -348,6 +353,11 @@ class PullRun:
             for name, new in self._new.items():
                 self._fields[name][:] = new
         return residuals[:done], np.diff(times[: done + 1]), interrupted
+
+    def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
+        """Return what the worker takes; the fields are looked up anew, for the caller may have put others there."""
+        arrays = (*self._rows, *self._fields.values(), *self._new.values(), *self._constants.values())
+        return (*self._before, residuals, times, self._nothing, *arrays)
 
 
 def _traced(limit: int) -> tuple[Array, Array]:

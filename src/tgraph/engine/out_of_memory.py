@@ -1,0 +1,201 @@
+"""The engine for graphs whose edges do not fit into memory: vertex data near, edges in blocks from a file.
+
+A sweeping program goes through all blocks of incoming edges in every iteration; a monotonic one through the blocks of
+outgoing edges that have active vertices. Blocks that stay near come first, the others are read while those before them
+are computed on. Other programs, and those that cannot be compiled, read the mapped file in place: the answer is the
+same, and memory for edges is the page cache's, which the system takes back when it is short.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from tgraph.engine import in_memory
+from tgraph.engine.edges import InMemoryEdges
+from tgraph.engine.fields import edge_fields, initial_fields
+from tgraph.engine.fused import describe
+from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.graph import Graph
+from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
+from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.layout.partition import Block, cut_by_edges
+from tgraph.memory import BlockLoader, Budget, FarGraph
+from tgraph.memory.far_file import FarFile
+from tgraph.memory.loader import BUFFERS, Moved
+from tgraph.program import Plan, Program, State, plan
+from tgraph.results import Iteration, Result, Trace
+from tgraph.results.progress import Progress
+from tgraph.run import Options
+from tgraph.runtime import Array
+
+BLOCK_BYTES = 32 << 20  # at most
+SMALLEST_BLOCK_BYTES = 16 << 10
+BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
+
+
+def run(program: Program, graph: Graph, options: Options) -> Result:
+    """Run a program within the budget of a graph that was opened with one."""
+    if not isinstance(graph, FarGraph):
+        raise InvalidArgumentError(
+            "engine='out_of_memory' runs on a graph in a file; open it with tgraph.open(path, memory=...)"
+        )
+    started = time.perf_counter()
+    fields, active = initial_fields(program, graph)
+    edge_data = edge_fields(program, graph)
+    planned, state = plan(program, tuple(fields), tuple(edge_data)), State(fields)
+    trace = Trace("out_of_memory", "fused")
+    mask = None if active is None else graph.runtime.to_numpy(active)
+    try:
+        engine = _find_engine(planned, graph, state, mask, options)
+    except NotTranslatableError as error:
+        if options.kernel == "fused":
+            raise InvalidArgumentError(f"kernel='fused' cannot run {type(program).__name__}: {error}") from error
+        del fields, active, mask, state, edge_data
+        return _run_in_place(program, graph, options)
+    trace.seconds["init"] = time.perf_counter() - started
+    converged, name = False, type(program).__name__
+    with Progress(name, options.progress, options.max_iterations) as progress, FarFile(graph.path) as file:
+        try:
+            converged = engine.run(file, options.max_iterations, trace, progress)
+        except KeyboardInterrupt as interrupt:
+            partial = _result(program, graph, state, trace, converged=False)
+            message = f"{name} was interrupted after {partial.iterations} iterations"
+            raise InterruptedRunError(message, partial) from interrupt
+    return _result(program, graph, state, trace, converged)
+
+
+def _result(program: Program, graph: Graph, state: State, trace: Trace, converged: bool) -> Result:
+    residual = state.residual if program.active == "all" and state.iteration else None
+    fields = program.finish(graph, state.fields)
+    return Result(type(program).__name__, graph, fields, trace, converged, residual, program.vertex_fields)
+
+
+def _run_in_place(program: Program, graph: Graph, options: Options) -> Result:
+    """Let the engine for memory read the mapped file; the system keeps of it what it has room for."""
+    result = in_memory.run(program, graph, options)
+    result.trace.engine = "out_of_memory"
+    return result
+
+
+def _find_engine(
+    planned: Plan, graph: FarGraph, state: State, active: Array | None, options: Options
+) -> _FarSweep | _FarPush:
+    """Return the streaming form of a program, or raise `NotTranslatableError` with what stands in the way."""
+    program = planned.program
+    is_sweep = program.active == "all"
+    obstacles = {
+        "kernel='plain' was asked for": options.kernel == "plain",
+        f"direction={options.direction!r} was asked for": options.direction
+        not in ("auto", "pull" if is_sweep else "push"),
+        "it overrides compute": planned.has_compute,
+        "it has edge data": bool(planned.edge_names),
+        "there are no vertices": graph.num_vertices == 0,
+        "messages go both ways": program.along == "both" and graph.directed,
+        "it is not monotonic": not is_sweep and not planned.may_resend,
+        "it decides itself when it is done": is_sweep and type(program).is_done is not Program.is_done,
+    }
+    for obstacle, stands in obstacles.items():
+        if stands:
+            raise NotTranslatableError(obstacle)
+    return (_FarSweep if is_sweep else _FarPush)(planned, graph, state, active)
+
+
+class _Streaming:
+    """What both engines share: rows, blocks and the budget."""
+
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str) -> None:
+        self._graph, self._state, self._program = graph, state, planned.program
+        uses_weights = graph.weighted and "weight" in planned.parameters["message"]
+        self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)
+        self._fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        side = direction if graph.directed else "out"
+        neighbors, weights = graph.far_rows(side)
+        self._arrays = neighbors, weights if uses_weights else None
+        self._offsets = graph.adjacency(side).to_numpy()[0]
+        self._no_edges = np.empty(0, neighbors.dtype), np.empty(0, weights.dtype) if weights and uses_weights else None
+        self.budget = Budget(graph.memory)
+        self.budget.take("fields", sum(array.nbytes for array in self._fields.values()))
+        self.budget.take("offsets", self._offsets.nbytes)
+        self._offsets = self._offsets.copy()
+
+    def _cut(self) -> tuple[list[Block], int]:
+        """Divide what is left of the budget: return blocks, and the bytes for those that stay near."""
+        edge_bytes = BlockLoader.bytes_for(self._arrays, 1 << 20) / (1 << 20)
+        block_bytes = min(BLOCK_BYTES, max(self.budget.free // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
+        blocks = cut_by_edges(self._offsets, int(block_bytes / edge_bytes))
+        largest = max((block.num_edges for block in blocks), default=0)
+        self.budget.take("buffers", BUFFERS * BlockLoader.bytes_for(self._arrays, largest))
+        kept = max(self.budget.free, 0)
+        self.budget.take("kept blocks", kept)
+        return blocks, kept
+
+    def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
+        trace.add(done)
+        self._state.iteration += 1
+        progress.show(done)
+
+
+class _FarSweep(_Streaming):
+    """All vertices are active: every iteration goes through all blocks of the edges that messages come along."""
+
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None) -> None:
+        super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
+        self.budget.take("messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs))
+        self._kernel = BlockSweep(self._kernel_program, self._offsets, self._fields, self._no_edges)
+        self._blocks, self._kept_bytes = self._cut()
+
+    def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until the program is done (True) or the limit is reached (False)."""
+        loader = BlockLoader(file, self._arrays, self._blocks, self._kept_bytes)
+        graph, everything = self._graph, range(len(self._blocks))
+        self._kernel.prepare()
+        while max_iterations is None or self._state.iteration < max_iterations:
+            started, loader.moved = time.perf_counter(), Moved()
+            for loaded in loader.stream(everything):
+                self._kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
+            self._state.residual = self._kernel.end()
+            seconds = time.perf_counter() - started
+            moved = {"filter": loader.moved.num_bytes}
+            done = Iteration("pull", graph.num_vertices, graph.num_arcs, seconds, self._state.residual, moved)
+            self._record(trace, progress, done)
+            if self._program.is_done(self._state.iteration, self._state.residual):
+                return True
+        return False
+
+
+class _FarPush(_Streaming):
+    """Vertices that changed are active: an iteration goes through the blocks that have some."""
+
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None) -> None:
+        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
+        if not can_push_blocks(self._kernel_program):
+            raise NotTranslatableError("update does more than the reduction, or a message asks for its receiver")
+        self.budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
+        mask = np.ones(graph.num_vertices, np.bool_) if active is None else active.copy()
+        self._kernel = BlockPush(self._kernel_program, self._offsets, self._fields, mask, self._no_edges)
+        self._blocks, self._kept_bytes = self._cut()
+
+    def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until nobody is active (True) or the limit is reached (False)."""
+        loader = BlockLoader(file, self._arrays, self._blocks, self._kept_bytes)
+        while True:
+            vertices, edges = self._kernel.count_active(self._blocks)
+            if not vertices.any():
+                return True
+            if max_iterations is not None and self._state.iteration >= max_iterations:
+                return False
+            started, loader.moved = time.perf_counter(), Moved()
+            for loaded in loader.stream(np.flatnonzero(vertices).tolist()):
+                self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+            self._kernel.end()
+            seconds = time.perf_counter() - started
+            moved = {"filter": loader.moved.num_bytes}
+            self._record(trace, progress, Iteration("push", _sum(vertices), _sum(edges), seconds, None, moved))
+
+
+def _sum(counts: Array) -> int:
+    return int(counts.sum())

@@ -1,0 +1,191 @@
+"""The sweeps of `fused.pull` for edges that come in blocks, one block of rows after the other.
+
+The offsets are near, whole; a block brings the neighbours and weights of consecutive rows, or of a piece of one long
+row, whose reduction is then carried from piece to piece. What is summed over vertices is summed per chunk and then in
+the order of chunks, so no answer depends on the number of threads. An asynchronous program sees the new values of the
+blocks before; the order of blocks is the caller's.
+
+Memory beside the fields: a message per vertex where it depends on its sender alone (two if not asynchronous), or a
+second array of each changing field.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
+from tgraph.kernels.cpu.fused.pull import (
+    chunk_work,
+    cut_by_work,
+    finish_lines,
+    gather_lines,
+    has_new_fields,
+    has_new_messages,
+)
+from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
+from tgraph.kernels.cpu.prefetch import MANY_BYTES
+from tgraph.kernels.cpu.team import as_unsigned, team_size
+from tgraph.kernels.cpu.watch import Watch
+from tgraph.runtime.protocol import Array
+
+_TEXT = """
+{types}
+
+{functions}
+
+@njit(**JIT)
+def prepare(rank, size, shared, cuts, messages, totals{fields}{constants}):
+    first, last = part(rank, size, cuts.size - 1)
+    for chunk in range(first, last):
+        subtotal = 0.0
+        for v in range(cuts[chunk], cuts[chunk + 1]):
+            {prepare}
+        totals[chunk] = subtotal
+
+
+@njit(**JIT)
+def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, first_chunk, last_chunk,
+          total_sum, cuts, carry, messages, new_messages, totals, changes, nothing, offsets0, neighbors0
+          {edge_arrays}{fields}{new_fields}{constants}):
+    while True:
+        chunk = first_chunk + fetch_add(shared, 24, 1)
+        if chunk >= last_chunk:
+            break
+        changed, subtotal = 0.0, 0.0
+        for u in range(max(cuts[chunk], first_row), min(cuts[chunk + 1], last_row)):
+            acc = nothing if opens else carry[0]
+            {gather}
+            if not closes:
+                carry[0] = acc
+                continue
+            {finish}
+        changes[chunk] += changed
+        totals[chunk] += subtotal
+    {refresh}
+"""
+
+_REFRESH = """
+meet(shared, 1, size)
+first, last = part(rank, size, np.int64(last_row - first_row))
+if closes:
+    for v in range(first_row + np.uint64(first), first_row + np.uint64(last)):
+        {take}
+"""
+
+
+def _write_text(program: KernelProgram, prefetches: bool) -> str:
+    names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
+    message = f"messages[v] = {program.text_of_call('message', names)}" if _has_messages(program) else ""
+    total = f"subtotal += {program.text_of_call('total', names)}" if "total" in program.functions else ""
+    start = "max(offsets0[u], first_edge) - first_edge"
+    end = "min(offsets0[u + ONE], last_edge) - first_edge"
+    return HEAD + _TEXT.format(
+        types=type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype),
+        functions=program.text_of_functions(("message", "update", "total", "change")),
+        edge_arrays=listed(f"{name}0" for name in program.edge_arrays),
+        fields=listed(f"F_{name}" for name in program.field_dtypes),
+        new_fields=listed(f"N_{name}" for name in program.updated if has_new_fields(program)),
+        constants=listed(program.constants),
+        prepare=block("\n".join([message, total]).strip() or "pass", 3),
+        gather=block(gather_lines(program, 0, prefetches, start, end), 3),
+        finish=block("\n".join(finish_lines(program, 1)), 3),
+        refresh=block(_refresh(program, message), 1),
+    )
+
+
+def _refresh(program: KernelProgram, message: str) -> str:
+    """The lines after a block: its vertices send their new values from now on."""
+    if not program.asynchronous or not program.feeds_back:
+        return ""
+    take = message or "\n".join(f"F_{name}[v] = N_{name}[v]" for name in program.updated)
+    return _REFRESH.format(take=block(take, 2))
+
+
+def _has_messages(program: KernelProgram) -> bool:
+    return program.is_message_per_vertex and program.sent_field is None
+
+
+class BlockSweep:
+    """A sweeping program on rows whose edges come in blocks: fields are read and written in place."""
+
+    def __init__(
+        self, program: KernelProgram, offsets: Array, fields: dict[str, Array], no_edges: tuple[Array, Array | None]
+    ) -> None:
+        num_vertices = offsets.size - 1
+        prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
+        self._module = load_kernel(_write_text(program, prefetches))
+        self._program, self._fields, self._num_vertices = program, fields, num_vertices
+        self._offsets = as_unsigned(offsets)
+        self._cuts = cut_by_work([offsets])[0]
+        self._messages = np.empty(num_vertices if _has_messages(program) else 0, program.message_dtype)
+        self._new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
+        names = program.updated if has_new_fields(program) else ()
+        self._new = {name: np.empty_like(fields[name]) for name in names}
+        self._totals, self._changes = np.zeros(self._cuts.size - 1), np.zeros(self._cuts.size - 1)
+        self._carry = np.full(1, program.nothing)
+        self._total = 0.0
+        compile_worker(self._module.prepare, self._cuts[:1], *self._prepared())
+        compile_worker(self._module.sweep, *self._arguments(Block(0, 0, 0, 0), *no_edges))
+
+    @staticmethod
+    def scratch_bytes(program: KernelProgram, num_vertices: int, num_edges: int) -> int:
+        """Return how many bytes beside the fields such a run will hold."""
+        messages = int(_has_messages(program)) + int(has_new_messages(program))
+        names = program.updated if has_new_fields(program) else ()
+        per_vertex = messages * program.message_dtype.itemsize + sum(program.field_dtypes[n].itemsize for n in names)
+        work = num_vertices + num_edges
+        return num_vertices * per_vertex + 32 * (work // chunk_work(work) + 1)  # chunks and their sums
+
+    def prepare(self) -> None:
+        """Make the first messages and the first total."""
+        Watch().run(self._module.prepare, team_size(self._num_vertices), self._cuts, *self._prepared())
+        self._begin()
+
+    def sweep(self, block: Block, neighbors: Array, weights: Array | None) -> None:
+        """Compute on one block."""
+        size = team_size(block.num_edges + block.last_row - block.first_row)
+        Watch().run(self._module.sweep, size, *self._arguments(block, neighbors, weights))
+
+    def end(self) -> float:
+        """End an iteration: what is new takes the place of what is old. Returns the residual."""
+        residual = float(np.cumsum(self._changes)[-1]) if self._changes.size else 0.0
+        if not self._program.asynchronous:
+            self._messages, self._new_messages = self._swapped()
+        self._begin()
+        return residual
+
+    def _swapped(self) -> tuple[Array, Array]:
+        for name, new in self._new.items():
+            self._fields[name][:] = new
+        if has_new_messages(self._program):
+            return self._new_messages, self._messages
+        return self._messages, self._new_messages
+
+    def _begin(self) -> None:
+        """Sum up what was found per chunk, in order, and clear it for the next iteration."""
+        self._total = float(np.cumsum(self._totals)[-1]) if self._totals.size else 0.0
+        self._totals[:] = 0.0
+        self._changes[:] = 0.0
+
+    def _prepared(self) -> tuple[Any, ...]:
+        return (self._messages, self._totals, *self._fields.values(), *self._program.constants.values())
+
+    def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
+        bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
+        first = np.searchsorted(self._cuts, bounds[0], "right") - 1
+        last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
+        return (
+            *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self._total),
+            *(self._cuts, self._carry, self._messages, self._new_messages, self._totals, self._changes),
+            *(
+                self._program.nothing,
+                self._offsets,
+                as_unsigned(neighbors),
+                *([weights] if self._program.weighted else []),
+            ),
+            *(*self._fields.values(), *self._new.values(), *self._program.constants.values()),
+        )

@@ -1,0 +1,38 @@
+"""Blocks of consecutive rows with about equally many edges, found by binary search in the offsets (TGraph, Alg. 6).
+
+    offsets   0  2  3  6  7  8 10 10        at most 4 edges per block
+    blocks    rows 0-1   2-3    4-6
+    edges     0-2        3-6    7-9
+
+A row with more edges than a block may have is a sequence of blocks of its own, each with a piece of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.runtime import Array
+
+
+def cut_by_edges(offsets: Array, edges_per_block: int) -> list[Block]:
+    """Return blocks of at most `edges_per_block` edges, which together hold all rows of `offsets [V+1]`, in order.
+
+    >>> blocks = cut_by_edges(np.array([0, 2, 3, 6, 7, 8, 10, 10]), 4)
+    >>> [(block.first_row, block.last_row, block.num_edges) for block in blocks]
+    [(0, 2, 3), (2, 4, 4), (4, 7, 3)]
+    """
+    blocks, row, num_rows = [], 0, offsets.size - 1
+    while row < num_rows:
+        first = int(offsets[row])
+        end = int(np.searchsorted(offsets, first + edges_per_block, "right")) - 1
+        if end > row:
+            blocks.append(Block(row, end, first, int(offsets[end])))
+            row = end
+            continue
+        last = int(offsets[row + 1])
+        for edge in range(first, last, edges_per_block):
+            stop = min(edge + edges_per_block, last)
+            blocks.append(Block(row, row + 1, edge, stop, opens=edge == first, closes=stop == last))
+        row += 1
+    return blocks

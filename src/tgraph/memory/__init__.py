@@ -1,0 +1,11 @@
+"""Graphs whose edges do not fit into memory: near and far memory, and what moves between them.
+
+Near memory is where the compute is, under a hard budget in bytes; far memory is where the edges live: here RAM and a
+file on disk. Vertex data stays near, edges come in blocks.
+"""
+
+from tgraph.memory.budget import Budget, parse_bytes
+from tgraph.memory.far_graph import FarGraph, open
+from tgraph.memory.loader import BlockLoader, LoadedBlock
+
+__all__ = ["BlockLoader", "Budget", "FarGraph", "LoadedBlock", "open", "parse_bytes"]

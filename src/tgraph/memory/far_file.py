@@ -1,0 +1,125 @@
+"""A file whose bytes are read into buffers past the page cache, so that a budget is honest.
+
+Linux reads with O_DIRECT into aligned memory; where the file system or the platform has no such thing, bytes are read
+as usual and the page cache is asked to forget them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tgraph.errors import StoreReadError
+from tgraph.runtime import Array
+
+ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
+REQUEST_BYTES = 1 << 21
+REQUESTS_IN_FLIGHT = 4
+
+
+def aligned_bytes(num_bytes: int) -> int:
+    """Return the size of a buffer for any `num_bytes` of a file: what is read begins and ends at aligned positions.
+
+    >>> aligned_bytes(1), aligned_bytes(4096), aligned_bytes(5000)
+    (8192, 8192, 12288)
+    """
+    return (-(-num_bytes // ALIGNMENT) + 1) * ALIGNMENT
+
+
+def make_buffer(num_bytes: int) -> Array:
+    """Return aligned memory `[num_bytes] uint8` that goes back to the system when nobody uses it any more."""
+    return np.frombuffer(mmap.mmap(-1, max(num_bytes, ALIGNMENT)), np.uint8)[:num_bytes]
+
+
+@dataclass(frozen=True)
+class FarArray:
+    """Where an array lies in a file."""
+
+    position: int  # of its first byte
+    dtype: np.dtype[Any]
+    size: int
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+
+class PendingRead:
+    """A read under way; `wait` returns the elements."""
+
+    def __init__(self, futures: list[Future[None]], view: Array) -> None:
+        self._futures, self._view = futures, view
+
+    def wait(self) -> Array:
+        """Return the elements when they are there, or raise what went wrong."""
+        for future in self._futures:
+            future.result()
+        return self._view
+
+
+class FarFile:
+    """An open file, read by several threads. Use it as a context manager."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._descriptor, self._is_direct = _open(self.path)
+        self._identity = self._look()
+        self._readers = ThreadPoolExecutor(REQUESTS_IN_FLIGHT, "tgraph-read")
+
+    def __enter__(self) -> FarFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._readers.shutdown(wait=True, cancel_futures=True)
+        os.close(self._descriptor)
+
+    def start_read(self, array: FarArray, first: int, last: int, buffer: Array) -> PendingRead:
+        """Begin to read the elements from `first` to `last` (not included) into a buffer of `aligned_bytes`."""
+        begin = array.position + first * array.dtype.itemsize
+        end = array.position + last * array.dtype.itemsize
+        start = begin // ALIGNMENT * ALIGNMENT
+        view = buffer[begin - start : end - start].view(array.dtype)
+        length = -(-(end - start) // ALIGNMENT) * ALIGNMENT if end > begin else 0
+        pieces = [(first, min(first + REQUEST_BYTES, length)) for first in range(0, length, REQUEST_BYTES)]
+        futures = [
+            self._readers.submit(self._read_piece, buffer[first:last], start + first, end) for first, last in pieces
+        ]
+        return PendingRead(futures, view)
+
+    def check_unchanged(self) -> None:
+        """Raise `StoreReadError` if somebody replaced or changed the file since it was opened."""
+        if self._look() != self._identity:
+            raise StoreReadError(f"{self.path} was changed while it was used; the run was ended, start it again")
+
+    def _look(self) -> tuple[int, int]:
+        status = os.fstat(self._descriptor)
+        return status.st_size, status.st_mtime_ns
+
+    def _read_piece(self, piece: Array, position: int, end: int) -> None:
+        """Fill a piece of a buffer; bytes at and behind `end` are not needed and may be missing."""
+        done, wanted = 0, min(piece.size, end - position)
+        while done < wanted:
+            try:
+                count = os.preadv(self._descriptor, [piece[done:].data], position + done)
+            except OSError as error:
+                raise StoreReadError(f"{self.path} cannot be read at byte {position + done}: {error}") from error
+            if count == 0:
+                raise StoreReadError(f"{self.path} ends at byte {position + done}; it is too short: write it again")
+            done += count
+        if not self._is_direct and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._descriptor, position, piece.size, os.POSIX_FADV_DONTNEED)
+
+
+def _open(path: str) -> tuple[int, bool]:
+    if hasattr(os, "O_DIRECT"):
+        try:
+            return os.open(path, os.O_RDONLY | os.O_DIRECT), True
+        except OSError:
+            pass  # the file system cannot; or the file is missing, which the next line says
+    return os.open(path, os.O_RDONLY), False

@@ -1,0 +1,123 @@
+"""A graph whose edges stay in a file: `tgraph.open`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tgraph import runtime as runtimes
+from tgraph.errors import FileFormatError, InvalidArgumentError
+from tgraph.graph import Adjacency, Graph
+from tgraph.io import store
+from tgraph.memory.budget import format_bytes, parse_bytes
+from tgraph.memory.far_file import FarArray
+
+_NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
+
+
+class FarGraph(Graph):
+    """A graph in a native file, with a budget of near memory for each run on it.
+
+    Everything that a graph has is here too: its tensors are mapped from the file and paged in where they are touched.
+    A run reads the edges itself, block by block, and keeps vertex data, buffers and kept blocks within the budget.
+    """
+
+    __slots__ = ("_places", "memory", "path")
+
+    path: str
+    memory: int  # bytes
+    _places: dict[str, FarArray]
+
+    def __init__(self, out: Adjacency, *, path: str, memory: int, places: dict[str, FarArray], **kept: Any) -> None:
+        super().__init__(out, **kept)
+        put = object.__setattr__
+        put(self, "path", path)
+        put(self, "memory", memory)
+        put(self, "_places", places)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the edges stay in a file: they do."""
+        return True
+
+    @property
+    def has_in_edges(self) -> bool:
+        """Whether the rows of incoming edges are in the file too, or the same as those of outgoing ones."""
+        return not self.directed or "in_sources" in self._places
+
+    def adjacency(self, direction: str) -> Adjacency:
+        """Return the mapped rows of outgoing (`"out"`) or incoming (`"in"`) edges."""
+        if direction == "in" and not self.has_in_edges:
+            raise InvalidArgumentError(
+                f"{self.path} has no incoming edges, and they cannot be built within a memory budget; write the file "
+                "with tgraph.write(graph, path, reverse=True)"
+            )
+        return super().adjacency(direction)
+
+    def far_rows(self, direction: str) -> tuple[FarArray, FarArray | None]:
+        """Return where the neighbours and the weights of one direction lie in the file."""
+        neighbors, weights = _NAMES["out" if not self.directed else direction]
+        return self._places[neighbors], self._places.get(weights)
+
+    def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
+        """Return the graph with mapped tensors of another runtime; the edges stay where they are."""
+        target = runtimes.get(runtime, device)
+        if target is self.runtime:
+            return self
+        if target.device != "cpu":
+            raise InvalidArgumentError(
+                f"device={target.device!r}: a graph opened with a memory budget stays on the CPU; tgraph.read loads it"
+            )
+        reverse = self._in.to(target) if self.directed and self._in is not None else None
+        return self._with(self._out.to(target), reverse=reverse)
+
+    def describe(self) -> str:
+        """Return size, kind and place in one line."""
+        return f"{super().describe()}, in {os.path.basename(self.path)}, {format_bytes(self.memory)} near"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, self.memory, self.runtime.name)
+
+    def _with(self, out: Adjacency, **changes: Any) -> Graph:
+        """Return a graph that differs from this one only in what is given; still far while the rows are the file's."""
+        if out.neighbors is not self._out.neighbors and "num_edges" in changes:
+            return super()._with(out, **changes)
+        kept = {"path": self.path, "memory": self.memory, "places": self._places}
+        kept |= {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
+        return FarGraph(out, **{**kept, "is_sorted": self.is_sorted, **changes})
+
+
+def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = None) -> FarGraph:
+    """Open a graph that need not fit into memory; runs on it stay within `memory` bytes.
+
+    Args:
+        path: A native file (`.safetensors`), as `tgraph.write` makes it. For algorithms that follow edges backwards, a
+            directed graph needs `reverse=True` there.
+        memory: The budget of a run for vertex data and edges: bytes, or a text such as `"512MiB"`. The interpreter and
+            its libraries come on top.
+        runtime: The tensor runtime of vertex data, the configured one if None.
+
+    >>> import tempfile, tgraph as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tg.write(tg.generate.grid(30, 30), folder + "/grid.safetensors")
+    ...     graph = tg.open(folder + "/grid.safetensors", memory="1MiB")
+    ...     int(tg.bfs(graph, 0).levels.max())
+    58
+    """
+    graph = store.read(path, check="offsets", runtime=runtime)
+    places = {name: FarArray(*place) for name, place in store.locate(path).items()}
+    for name, place in places.items():
+        if place.position % place.dtype.itemsize:
+            raise FileFormatError(path, name, "does not begin at a multiple of its element size; write the file again")
+    reverse = graph.adjacency("in") if graph.directed and "in_sources" in places else None
+    return FarGraph(
+        graph.adjacency("out"),
+        path=os.fspath(path),
+        memory=parse_bytes("memory", memory),
+        places=places,
+        directed=graph.directed,
+        num_edges=graph.num_edges,
+        labels=graph.vertex_labels,
+        is_sorted=graph.is_sorted,
+        reverse=reverse,
+    )
