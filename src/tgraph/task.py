@@ -11,6 +11,7 @@ def triangles(graph, **how):
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -24,13 +25,19 @@ from tgraph.runtime import Array
 if TYPE_CHECKING:
     from tgraph.graph import Graph
     from tgraph.kernels.cpu.watch import Watch
+    from tgraph.memory import LoadedBlock
 
 
 def uses_kernels(graph: Graph, how: How) -> bool:
     """Whether compiled code runs such a call: the tensors are in the CPU's memory and nothing else was asked for."""
-    options = check_how(None, how)
     device = how.get("device") or graph.runtime.device
-    return not graph.is_far and options.kernel != "plain" and options.direction == "auto" and device == "cpu"
+    return not graph.is_far and streams_kernels(how) and device == "cpu"
+
+
+def streams_kernels(how: How) -> bool:
+    """Whether nothing else than compiled code was asked for."""
+    options = check_how(None, how)
+    return options.kernel != "plain" and options.direction == "auto"
 
 
 class Task:
@@ -47,20 +54,23 @@ class Task:
     [2, 0, 0]
     """
 
-    def __init__(self, name: str, graph: Graph, how: How, max_iterations: int | None = None) -> None:
+    def __init__(
+        self, name: str, graph: Graph, how: How, max_iterations: int | None = None, *, streams: bool = False
+    ) -> None:
         options = check_how(max_iterations, how)
         if options.kernel == "plain":
             raise InvalidArgumentError(f"kernel='plain' is not there for {name}; use kernel='auto'")
-        if graph.is_far:
+        if graph.is_far and not streams:
             raise InvalidArgumentError(
                 f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"
             )
         self.name, self.graph = name, placed(graph, how)
         self.max_iterations = options.max_iterations
-        self.trace = Trace("in_memory", "fused")
+        self.trace = Trace("out_of_memory" if graph.is_far else "in_memory", "fused")
         self._how, self._stack = how, ExitStack()
         self._progress = Progress(name, options.progress, options.max_iterations)
         self._step_started = 0.0
+        self._moved: dict[str, int] | None = None  # since the last step
 
     def __enter__(self) -> Task:
         self._stack.enter_context(use_threads(self._how.get("threads")))
@@ -79,6 +89,25 @@ class Task:
         """Return offsets `[V+1]`, neighbours and weights `[E]` of one direction (`out` or `in`) as NumPy arrays."""
         return self.graph.adjacency(along).to_numpy()
 
+    def stream(self, along: str, near_bytes: int) -> Iterator[tuple[Array, LoadedBlock]]:
+        """Yield offsets `[V+1]` and the edges of one direction of a far graph, block by block, without weights.
+
+        `near_bytes` is what the algorithm itself holds beside them; it counts in the graph's budget.
+        """
+        from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph
+
+        assert isinstance(self.graph, FarGraph)
+        budget = Budget(self.graph.memory)
+        budget.take("vertex data", near_bytes)
+        edges = EdgeStream(self.graph, along, with_weights=False, budget=budget)
+        edges.cut()
+        with FarFile(self.graph.path) as file:
+            loader = edges.loader(file)
+            for number, loaded in enumerate(loader.stream(range(len(edges.blocks))), 1):
+                yield edges.offsets, loaded
+                self._progress.say(f"{number} of {len(edges.blocks)} blocks")
+            self._moved = {"filter": loader.take_moved().num_bytes}
+
     def watch(self, what: str, total: int | None = None) -> Watch:
         """Return what a kernel is run with, so that progress is shown (`done` of `total` `what`) and Ctrl-C works."""
         from tgraph.kernels.cpu.watch import Watch
@@ -90,7 +119,8 @@ class Task:
     def record(self, step: str, vertices: int, edges: int, residual: float | None = None) -> None:
         """Note that a step has ended: its name, the vertices and edges that took part, since the step before."""
         now = time.perf_counter()
-        self.trace.add(Iteration(step, vertices, edges, now - self._step_started, residual))
+        self.trace.add(Iteration(step, vertices, edges, now - self._step_started, residual, self._moved))
+        self._moved = None
         self._progress.show(self.trace[-1])
         self._step_started = now
 

@@ -20,7 +20,7 @@ from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
-from tgraph.task import Task, uses_kernels
+from tgraph.task import Task, streams_kernels, uses_kernels
 
 
 class WCC(Program):
@@ -64,6 +64,8 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
     >>> tg.wcc(tg.from_edges([0, 3, 2], [1, 2, 4])).labels.tolist()
     [0, 0, 2, 2, 2]
     """
+    if graph.is_far and max_iterations is None and streams_kernels(how):
+        return _link_blocks(graph, how)
     if max_iterations is not None or not uses_kernels(graph, how):
         return run(WCC(), graph, max_iterations=max_iterations, **how)
     from tgraph.kernels.cpu.components import smallest_connected
@@ -72,3 +74,16 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
         offsets, targets, _ = task.rows("out")
         labels = smallest_connected(offsets, targets, not graph.directed, task.watch("vertices", graph.num_vertices))
         return task.result({"labels": labels}, vertex_fields=("labels",))
+
+
+def _link_blocks(graph: Graph, how: How) -> Result:
+    """Link every edge of a far graph while the edges pass by once."""
+    from tgraph.kernels.cpu.components import BlockLinks
+
+    with Task("WCC", graph, how, streams=True) as task:
+        dtype = index_dtype(graph.num_vertices)
+        links = BlockLinks(graph.num_vertices, dtype)
+        for offsets, loaded in task.stream("out", graph.num_vertices * dtype.itemsize):
+            links.add(offsets, loaded.block, loaded.neighbors, not graph.directed)
+        task.record("link", graph.num_vertices, graph.num_arcs)
+        return task.result({"labels": links.finish()}, vertex_fields=("labels",))

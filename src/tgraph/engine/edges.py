@@ -71,6 +71,10 @@ class InMemoryEdges:
                 self._gathers[key] = None
         return self._gathers[key]
 
+    def take_moved(self) -> dict[str, int] | None:
+        """Return the bytes moved from far memory since the last call, by way of transfer; None: nothing is far."""
+        return None
+
     def sides(self, along: str, direction: str) -> list[tuple[str, Adjacency]]:
         """Return the adjacencies that a message crosses; both ways are one in an undirected graph."""
         names = (_PUSH_SIDES if direction == "push" else _PULL_SIDES)[along]
@@ -158,7 +162,7 @@ def _pull(messages: Messages, senders: Tensor | None, receivers: Tensor | None) 
                 blocks[part].append(_reduce_rows(subgraph, sent, active, part))
         for part in parts:
             reduced = runtime.concatenate(blocks[part])
-            joined[part] = _join(runtime, part, joined[part], reduced) if part in joined else reduced
+            joined[part] = join(runtime, part, joined[part], reduced) if part in joined else reduced
     if reduce != "mean":
         return joined[reduce]
     counts = runtime.astype(joined["count"], runtime.dtype(joined["sum"]))
@@ -176,7 +180,7 @@ def _reduce_rows(subgraph: Subgraph, sent: Tensor, active: Tensor | None, op: st
     return aggregate(subgraph, runtime.where(active, sent, runtime.full(1, nothing, runtime.dtype(sent))), op)
 
 
-def _join(runtime: Runtime, op: str, left: Tensor, right: Tensor) -> Tensor:
+def join(runtime: Runtime, op: str, left: Tensor, right: Tensor) -> Tensor:
     """Meet what came along the two sides of a directed graph."""
     if op == "min":
         return runtime.minimum(left, right)

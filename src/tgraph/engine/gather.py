@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tgraph.engine.edges import InMemoryEdges
 
 
-class _Gather(Program):
+class Gather(Program):
     """One iteration: what reaches a vertex is its new value."""
 
     active = "all"
@@ -37,7 +37,7 @@ class FusedGather:
 
     def __init__(self, edges: InMemoryEdges, dtype: Any, reduce: str, along: str, message: Callable[..., Any]) -> None:
         self._runtime, self._count = edges.graph.runtime, edges.graph.num_vertices
-        gather = plan(_Gather(reduce, along, message), ("gathered", "value"))
+        gather = plan(Gather(reduce, along, message), ("gathered", "value"))
         sent = describe(gather, edges, self._make_state(dtype, dtype)).message_dtype
         self._dtype = reduced_dtype(reduce, sent)
         state = self._make_state(self._dtype, dtype)

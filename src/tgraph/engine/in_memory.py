@@ -8,6 +8,7 @@ them, and updates who received some. A small frontier never touches a tensor of 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from tgraph.dtypes import identity
 from tgraph.engine.edges import InMemoryEdges, send
@@ -26,10 +27,19 @@ from tgraph.runtime import Tensor
 SPARSE_RECEIVERS = 8  # a frontier with fewer than V / 8 edges finds its receivers by sorting
 
 
-def run(program: Program, graph: Graph, options: Options) -> Result:
-    """Run a program until it is done, the limit is reached, or the user interrupts."""
+def run(
+    program: Program,
+    graph: Graph,
+    options: Options,
+    make_edges: Callable[..., InMemoryEdges] = InMemoryEdges,
+    engine_name: str = "in_memory",
+) -> Result:
+    """Run a program until it is done, the limit is reached, or the user interrupts.
+
+    Another engine that differs only in how messages cross edges gives its own `make_edges`.
+    """
     started = time.perf_counter()
-    engine = _Run(program, graph, options)
+    engine = _Run(program, graph, options, make_edges, engine_name)
     converged = False
     with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
         engine.trace.seconds["init"] = time.perf_counter() - started
@@ -50,15 +60,22 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
 class _Run:
     """One run: the state between iterations."""
 
-    def __init__(self, program: Program, graph: Graph, options: Options) -> None:
+    def __init__(
+        self,
+        program: Program,
+        graph: Graph,
+        options: Options,
+        make_edges: Callable[..., InMemoryEdges],
+        engine_name: str,
+    ) -> None:
         self.program, self.graph, self.options = program, graph, options
         self.runtime = graph.runtime
-        self.trace = Trace("in_memory")
+        self.trace = Trace(engine_name)
         fields, active = initial_fields(program, graph)
         self.state = State(fields)
         edge_data = edge_fields(program, graph)
         self.plan = plan(program, tuple(fields), tuple(edge_data))
-        self.edges = InMemoryEdges(graph, options.direction, edge_data, options.kernel)
+        self.edges = make_edges(graph, options.direction, edge_data, options.kernel)
         self.is_dense = self.plan.has_compute or program.active == "all"
         self.frontier = None if self.is_dense or active is None else vertex_select(self.runtime, active)
         self.explored_edges = 0
@@ -87,7 +104,8 @@ class _Run:
             direction = self._iterate_frontier(frontier_edges)
         self.state.iteration += 1
         residual = self.state.residual if self.is_dense else None
-        done = Iteration(direction, senders, frontier_edges, time.perf_counter() - started, residual)
+        seconds, moved = time.perf_counter() - started, self.edges.take_moved()
+        done = Iteration(direction, senders, frontier_edges, seconds, residual, moved)
         self.trace.add(done)
         return done
 

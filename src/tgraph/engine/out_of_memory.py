@@ -9,32 +9,29 @@ same, and memory for edges is the page cache's, which the system takes back when
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from tgraph.engine import in_memory
 from tgraph.engine.edges import InMemoryEdges
+from tgraph.engine.far_edges import FarEdges
 from tgraph.engine.fields import edge_fields, initial_fields
 from tgraph.engine.fused import describe
-from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.layout.partition import Block, cut_by_edges
-from tgraph.memory import BlockLoader, Budget, FarGraph
-from tgraph.memory.far_file import FarFile
-from tgraph.memory.loader import BUFFERS, Moved
+from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph
 from tgraph.program import Plan, Program, State, plan
 from tgraph.results import Iteration, Result, Trace
 from tgraph.results.progress import Progress
 from tgraph.run import Options
-from tgraph.runtime import Array
+from tgraph.runtime import Array, Tensor
 
-BLOCK_BYTES = 32 << 20  # at most
-SMALLEST_BLOCK_BYTES = 16 << 10
-BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
+TEMPORARY_BYTES = 24  # per vertex, of tensors that `compute` makes and drops
 
 
 def run(program: Program, graph: Graph, options: Options) -> Result:
@@ -45,17 +42,20 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
         )
     started = time.perf_counter()
     fields, active = initial_fields(program, graph)
-    edge_data = edge_fields(program, graph)
-    planned, state = plan(program, tuple(fields), tuple(edge_data)), State(fields)
+    planned, state = plan(program, tuple(fields), tuple(edge_fields(program, graph))), State(fields)
+    if planned.has_compute and options.kernel != "plain":
+        field_bytes = sum(graph.runtime.dtype(tensor).itemsize for tensor in fields.values()) * graph.num_vertices
+        del fields, active, state
+        return _run_compute(program, graph, options, field_bytes + TEMPORARY_BYTES * graph.num_vertices)
     trace = Trace("out_of_memory", "fused")
     mask = None if active is None else graph.runtime.to_numpy(active)
     try:
         engine = _find_engine(planned, graph, state, mask, options)
     except NotTranslatableError as error:
         if options.kernel == "fused":
-            raise InvalidArgumentError(f"kernel='fused' cannot run {type(program).__name__}: {error}") from error
-        del fields, active, mask, state, edge_data
-        return _run_in_place(program, graph, options)
+            raise InvalidProgramError(f"kernel='fused' cannot run {type(program).__name__}: {error}") from error
+        del fields, active, mask, state
+        return in_memory.run(program, graph, options, engine_name="out_of_memory")
     trace.seconds["init"] = time.perf_counter() - started
     converged, name = False, type(program).__name__
     with Progress(name, options.progress, options.max_iterations) as progress, FarFile(graph.path) as file:
@@ -74,11 +74,14 @@ def _result(program: Program, graph: Graph, state: State, trace: Trace, converge
     return Result(type(program).__name__, graph, fields, trace, converged, residual, program.vertex_fields)
 
 
-def _run_in_place(program: Program, graph: Graph, options: Options) -> Result:
-    """Let the engine for memory read the mapped file; the system keeps of it what it has room for."""
-    result = in_memory.run(program, graph, options)
-    result.trace.engine = "out_of_memory"
-    return result
+def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_bytes: int) -> Result:
+    """Run a program that overrides `compute`: its tensors are near, `edges.aggregate` streams the edges."""
+    with FarFile(graph.path) as file:
+
+        def make_edges(_graph: Graph, direction: str, edge_data: Mapping[str, Tensor], _kernel: str) -> FarEdges:
+            return FarEdges(graph, file, vertex_bytes, direction, edge_data)
+
+        return in_memory.run(program, graph, options, make_edges, "out_of_memory")
 
 
 def _find_engine(
@@ -91,7 +94,6 @@ def _find_engine(
         "kernel='plain' was asked for": options.kernel == "plain",
         f"direction={options.direction!r} was asked for": options.direction
         not in ("auto", "pull" if is_sweep else "push"),
-        "it overrides compute": planned.has_compute,
         "it has edge data": bool(planned.edge_names),
         "there are no vertices": graph.num_vertices == 0,
         "messages go both ways": program.along == "both" and graph.directed,
@@ -105,33 +107,16 @@ def _find_engine(
 
 
 class _Streaming:
-    """What both engines share: rows, blocks and the budget."""
+    """What both engines share: the budget, and the edges in blocks."""
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         uses_weights = graph.weighted and "weight" in planned.parameters["message"]
         self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)
         self._fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        side = direction if graph.directed else "out"
-        neighbors, weights = graph.far_rows(side)
-        self._arrays = neighbors, weights if uses_weights else None
-        self._offsets = graph.adjacency(side).to_numpy()[0]
-        self._no_edges = np.empty(0, neighbors.dtype), np.empty(0, weights.dtype) if weights and uses_weights else None
         self.budget = Budget(graph.memory)
         self.budget.take("fields", sum(array.nbytes for array in self._fields.values()))
-        self.budget.take("offsets", self._offsets.nbytes)
-        self._offsets = self._offsets.copy()
-
-    def _cut(self) -> tuple[list[Block], int]:
-        """Divide what is left of the budget: return blocks, and the bytes for those that stay near."""
-        edge_bytes = BlockLoader.bytes_for(self._arrays, 1 << 20) / (1 << 20)
-        block_bytes = min(BLOCK_BYTES, max(self.budget.free // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
-        blocks = cut_by_edges(self._offsets, int(block_bytes / edge_bytes))
-        largest = max((block.num_edges for block in blocks), default=0)
-        self.budget.take("buffers", BUFFERS * BlockLoader.bytes_for(self._arrays, largest))
-        kept = max(self.budget.free, 0)
-        self.budget.take("kept blocks", kept)
-        return blocks, kept
+        self._edges = EdgeStream(graph, direction if graph.directed else "out", uses_weights, self.budget)
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         trace.add(done)
@@ -145,21 +130,22 @@ class _FarSweep(_Streaming):
     def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None) -> None:
         super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
         self.budget.take("messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs))
-        self._kernel = BlockSweep(self._kernel_program, self._offsets, self._fields, self._no_edges)
-        self._blocks, self._kept_bytes = self._cut()
+        rows = self._edges.offsets, self._edges.no_edges
+        self._kernel = BlockSweep(self._kernel_program, *rows, self._fields)
+        self._edges.cut()
 
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
-        loader = BlockLoader(file, self._arrays, self._blocks, self._kept_bytes)
-        graph, everything = self._graph, range(len(self._blocks))
+        loader, graph = self._edges.loader(file), self._graph
+        everything = range(len(self._edges.blocks))
         self._kernel.prepare()
         while max_iterations is None or self._state.iteration < max_iterations:
-            started, loader.moved = time.perf_counter(), Moved()
+            started = time.perf_counter()
             for loaded in loader.stream(everything):
                 self._kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             self._state.residual = self._kernel.end()
             seconds = time.perf_counter() - started
-            moved = {"filter": loader.moved.num_bytes}
+            moved = {"filter": loader.take_moved().num_bytes}
             done = Iteration("pull", graph.num_vertices, graph.num_arcs, seconds, self._state.residual, moved)
             self._record(trace, progress, done)
             if self._program.is_done(self._state.iteration, self._state.residual):
@@ -176,24 +162,25 @@ class _FarPush(_Streaming):
             raise NotTranslatableError("update does more than the reduction, or a message asks for its receiver")
         self.budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else active.copy()
-        self._kernel = BlockPush(self._kernel_program, self._offsets, self._fields, mask, self._no_edges)
-        self._blocks, self._kept_bytes = self._cut()
+        rows = self._edges.offsets, self._edges.no_edges
+        self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
+        self._edges.cut()
 
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
-        loader = BlockLoader(file, self._arrays, self._blocks, self._kept_bytes)
+        loader = self._edges.loader(file)
         while True:
-            vertices, edges = self._kernel.count_active(self._blocks)
+            vertices, edges = self._kernel.count_active(self._edges.blocks)
             if not vertices.any():
                 return True
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False
-            started, loader.moved = time.perf_counter(), Moved()
+            started = time.perf_counter()
             for loaded in loader.stream(np.flatnonzero(vertices).tolist()):
                 self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
             self._kernel.end()
             seconds = time.perf_counter() - started
-            moved = {"filter": loader.moved.num_bytes}
+            moved = {"filter": loader.take_moved().num_bytes}
             self._record(trace, progress, Iteration("push", _sum(vertices), _sum(edges), seconds, None, moved))
 
 

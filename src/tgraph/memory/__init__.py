@@ -5,7 +5,9 @@ file on disk. Vertex data stays near, edges come in blocks.
 """
 
 from tgraph.memory.budget import Budget, parse_bytes
+from tgraph.memory.edge_stream import EdgeStream
+from tgraph.memory.far_file import FarFile
 from tgraph.memory.far_graph import FarGraph, open
-from tgraph.memory.loader import BlockLoader, LoadedBlock
+from tgraph.memory.loader import BlockLoader, LoadedBlock, Moved
 
-__all__ = ["BlockLoader", "Budget", "FarGraph", "LoadedBlock", "open", "parse_bytes"]
+__all__ = ["BlockLoader", "Budget", "EdgeStream", "FarFile", "FarGraph", "LoadedBlock", "Moved", "open", "parse_bytes"]

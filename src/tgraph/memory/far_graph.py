@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
@@ -13,6 +14,7 @@ from tgraph.memory.budget import format_bytes, parse_bytes
 from tgraph.memory.far_file import FarArray
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
+_TURNED = {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
 
 
 class FarGraph(Graph):
@@ -71,6 +73,30 @@ class FarGraph(Graph):
         reverse = self._in.to(target) if self.directed and self._in is not None else None
         return self._with(self._out.to(target), reverse=reverse)
 
+    def reverse(self) -> Graph:
+        """Return the graph with every edge turned around; its edges stay in the same file."""
+        if not self.directed:
+            return self
+        places = {name: self._places[other] for name, other in _TURNED.items() if other in self._places}
+        return self._with(self.adjacency("in"), reverse=self._out, is_sorted=True, places=places)
+
+    def symmetrize(self) -> Graph:
+        """Return the graph if it is undirected; another one would not fit."""
+        return self._refuse("symmetrize") if self.directed else self
+
+    def simplify(self, duplicates: str = "first") -> Graph:
+        """Raise: the simple graph would not fit into memory."""
+        return self._refuse("simplify")
+
+    def subgraph(self, vertices: Iterable[Any]) -> Graph:
+        """Raise: finding the edges reads the whole graph."""
+        return self._refuse("subgraph")
+
+    def _refuse(self, operation: str) -> NoReturn:
+        raise InvalidArgumentError(
+            f"{operation} makes a graph in memory, and {self.path} was opened with a budget; load it with tgraph.read"
+        )
+
     def describe(self) -> str:
         """Return size, kind and place in one line."""
         return f"{super().describe()}, in {os.path.basename(self.path)}, {format_bytes(self.memory)} near"
@@ -79,9 +105,7 @@ class FarGraph(Graph):
         return open, (self.path, self.memory, self.runtime.name)
 
     def _with(self, out: Adjacency, **changes: Any) -> Graph:
-        """Return a graph that differs from this one only in what is given; still far while the rows are the file's."""
-        if out.neighbors is not self._out.neighbors and "num_edges" in changes:
-            return super()._with(out, **changes)
+        """Return a graph that differs from this one only in what is given; its rows are the file's."""
         kept = {"path": self.path, "memory": self.memory, "places": self._places}
         kept |= {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
         return FarGraph(out, **{**kept, "is_sorted": self.is_sorted, **changes})

@@ -44,7 +44,7 @@ class BlockLoader:
     def __init__(
         self, file: FarFile, arrays: tuple[FarArray, FarArray | None], blocks: Sequence[Block], kept_bytes: int
     ) -> None:
-        self.blocks, self.moved = blocks, Moved()
+        self.blocks, self._moved = blocks, Moved()
         self._file, self._arrays = file, [array for array in arrays if array is not None]
         self._kept_bytes, self._kept = kept_bytes, dict[int, LoadedBlock]()
         largest = max((block.num_edges for block in blocks), default=0)
@@ -55,12 +55,17 @@ class BlockLoader:
         """Return the bytes of near memory for a block with so many edges."""
         return sum(aligned_bytes(num_edges * array.dtype.itemsize) for array in arrays if array is not None)
 
+    def take_moved(self) -> Moved:
+        """Return what was done since the last call."""
+        moved, self._moved = self._moved, Moved()
+        return moved
+
     def stream(self, numbers: Sequence[int]) -> Iterator[LoadedBlock]:
         """Yield these blocks, kept ones first; each may be used until the next one is asked for."""
-        self.moved.num_blocks += len(numbers)
+        self._moved.num_blocks += len(numbers)
         for number in numbers:
             if number in self._kept:
-                self.moved.num_kept += 1
+                self._moved.num_kept += 1
                 yield self._kept[number]
         coming = deque(number for number in numbers if number not in self._kept)
         free, pending = list(self._buffers), deque[_Load]()
@@ -70,7 +75,7 @@ class BlockLoader:
             load = pending.popleft()
             started = time.perf_counter()
             loaded = load.wait()
-            self.moved.wait_seconds += time.perf_counter() - started
+            self._moved.wait_seconds += time.perf_counter() - started
             yield loaded
             if load.is_kept:
                 self._kept[load.number] = loaded
@@ -89,7 +94,7 @@ class BlockLoader:
         reads = []
         for array, buffer in zip(self._arrays, buffers, strict=True):
             reads.append(self._file.start_read(array, block.first_edge, block.last_edge, buffer))
-            self.moved.num_bytes += block.num_edges * array.dtype.itemsize
+            self._moved.num_bytes += block.num_edges * array.dtype.itemsize
         return _Load(number, block, buffers, reads, is_kept)
 
     def _make_buffers(self, num_edges: int) -> list[Array]:

@@ -8,18 +8,22 @@ vertices are in one large component, and only the others link the rest of their 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add
 from tgraph.kernels.cpu.barrier import meet
-from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
+from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
 FIRST_EDGES = 2  # edges per vertex that are linked before looking for the largest component
 SAMPLES = 1024
 CHUNK = 1 << 12  # vertices
+BLOCK_CHUNK = 1 << 8  # vertices of a block, which are fewer
 _LARGEST = COUNTERS + 8
 
 
@@ -37,6 +41,55 @@ def smallest_connected(offsets: Array, neighbors: Array, is_symmetric: bool, wat
     arrays = (as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(labels))
     (watch or Watch()).run(_connect, size, *arrays, is_symmetric)
     return labels
+
+
+class BlockLinks:
+    """The same answer from edges that come in blocks: every edge is linked when it is seen, once.
+
+    >>> links = BlockLinks(3, np.dtype("int32"))
+    >>> links.add(np.array([0, 0, 1, 1]), Block(0, 3, 0, 1), np.array([0], np.int32), is_symmetric=False)
+    >>> links.finish().tolist()
+    [0, 0, 2]
+    """
+
+    def __init__(self, num_vertices: int, dtype: np.dtype[Any]) -> None:
+        self._labels = np.arange(num_vertices, dtype=dtype)
+
+    def add(self, offsets: Array, block: Block, neighbors: Array, is_symmetric: bool) -> None:
+        """Link the edges of a block; of a symmetric graph only those to smaller vertices, the others are the same."""
+        bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
+        arrays = (as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(self._labels))
+        Watch().run(_link_block, team_size(block.num_edges), *bounds, *arrays, is_symmetric)
+
+    def finish(self) -> Array:
+        """Return the smallest vertex that each vertex is connected with."""
+        run_team(_compress_all, team_size(self._labels.size), as_unsigned(self._labels))
+        return self._labels
+
+
+@njit(**JIT)
+def _link_block(
+    rank, size, shared, first_row, last_row, first_edge, last_edge, offsets, neighbors, labels, is_symmetric
+):
+    """Writes labels, all threads anywhere by compare-and-swap on roots."""
+    one = np.uint64(1)
+    while True:
+        first = first_row + np.uint64(fetch_add(shared, COUNTERS, BLOCK_CHUNK))
+        if first >= last_row or is_stopped(shared):
+            break
+        for vertex in range(first, min(first + np.uint64(BLOCK_CHUNK), last_row)):
+            begin, end = max(offsets[vertex], first_edge), min(offsets[vertex + one], last_edge)
+            for edge in range(begin - first_edge, end - first_edge):
+                neighbor = np.uint64(neighbors[edge])
+                if neighbor < vertex or not is_symmetric:
+                    _link(vertex, neighbor, labels)
+
+
+@njit(**JIT)
+def _compress_all(rank, size, labels):
+    """Writes its part of labels; roots do not change any more."""
+    first, last = part(rank, size, np.int64(labels.size))
+    _compress(np.uint64(first), np.uint64(last), labels)
 
 
 @njit(**JIT)

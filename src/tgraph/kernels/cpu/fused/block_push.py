@@ -76,9 +76,9 @@ class BlockPush:
         self,
         program: KernelProgram,
         offsets: Array,
+        no_edges: tuple[Array, Array | None],
         fields: dict[str, Array],
         active: Array,
-        no_edges: tuple[Array, Array | None],
     ) -> None:
         self._worker = load_kernel(_write_text(program)).push
         self._program, self._offsets = program, as_unsigned(offsets)

@@ -113,7 +113,7 @@ class BlockSweep:
     """A sweeping program on rows whose edges come in blocks: fields are read and written in place."""
 
     def __init__(
-        self, program: KernelProgram, offsets: Array, fields: dict[str, Array], no_edges: tuple[Array, Array | None]
+        self, program: KernelProgram, offsets: Array, no_edges: tuple[Array, Array | None], fields: dict[str, Array]
     ) -> None:
         num_vertices = offsets.size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES

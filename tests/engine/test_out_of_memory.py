@@ -1,0 +1,255 @@
+"""Graphs in files: the answer of the in-memory engine, within a budget."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tgraph as tg
+from small_graphs import RUNTIMES, SmallGraph, small_graphs
+from tgraph.errors import (
+    InterruptedRunError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    MemoryBudgetError,
+    StoreReadError,
+)
+from tgraph.kernels.cpu import team
+from tgraph.memory import FarFile, FarGraph, edge_stream
+
+
+@contextmanager
+def stored(graph: tg.Graph, runtime: str = "numpy", memory: int | str = "1MiB") -> Iterator[FarGraph]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "graph.safetensors")
+        tg.write(graph, path, reverse=True)
+        yield tg.open(path, memory, runtime)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few edges, none kept near, so that small graphs have many of them and rows in pieces."""
+    monkeypatch.setattr(edge_stream, "SMALLEST_BLOCK_BYTES", 32)
+    monkeypatch.setattr(edge_stream, "BLOCK_BYTES", 32)
+
+
+class WidestPath(tg.Program):
+    """A user's program: no built-in one is like it."""
+
+    reduce, monotonic = "max", True
+
+    def __init__(self, source: int) -> None:
+        self.source = source
+
+    def init(self, graph: tg.Graph) -> Any:
+        widths = graph.full(0.0, "float64", at={self.source: math.inf})
+        return {"width": widths}, graph.full(False, "bool", at={self.source: True})
+
+    def message(self, width: Any, weight: Any) -> Any:
+        return tg.minimum(width, weight)
+
+    def update(self, width: Any, incoming: Any) -> Any:
+        return tg.maximum(width, incoming)
+
+
+class Heat(tg.Program):
+    """Every vertex takes the mean of its neighbours' values; a sweep whose messages depend on the edge."""
+
+    reduce, active, tolerance = "mean", "all", 1e-12
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.runtime.astype(graph.out_degrees(), "float64"), None
+
+    def message(self, value: Any, weight: Any) -> Any:
+        return value * weight / (weight + 1.0)
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return 0.5 * value + 0.25 * incoming
+
+
+class Degrees(tg.Program):
+    """Frontier and sum: no block kernel is for it, so the mapped file is read in place."""
+
+    reduce = "sum"
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.full(1.0, "float64"), None
+
+    def message(self, value: Any) -> Any:
+        return value
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return tg.minimum(value + incoming, 7.0)
+
+
+ALGORITHMS = {
+    "bfs": lambda graph, **how: tg.bfs(graph, 0, **how),
+    "sssp": lambda graph, **how: tg.sssp(graph, 0, **how),
+    "wcc": tg.wcc,
+    "widest": lambda graph, **how: tg.run(WidestPath(0), graph, **how),
+    "degrees": lambda graph, **how: tg.run(Degrees(), graph, max_iterations=9, **how),
+    "multi_source_bfs": lambda graph, **how: tg.multi_source_bfs(graph, [0], **how),
+}
+SCORES = {
+    "pagerank": lambda graph, **how: tg.pagerank(graph, tol_l1=1e-13, max_iterations=3000, **how),
+    "pagerank_20": lambda graph, **how: tg.pagerank(graph, tol_l1=0, max_iterations=20, **how),
+    "pagerank_to_one": lambda graph, **how: tg.pagerank(
+        graph, tol_l1=1e-13, max_iterations=3000, personalization={0: 1.0}, **how
+    ),
+    "hits": lambda graph, **how: tg.hits(graph, max_iterations=30, **how),
+    "katz": lambda graph, **how: tg.katz(graph, tol_l1=1e-12, **how),
+    "heat": lambda graph, **how: tg.run(Heat(), graph, max_iterations=40, **how),
+}
+
+
+def assert_same(name: str, near: Any, far: Any) -> None:
+    exact = name in ALGORITHMS
+    for field in near.fields:
+        expected, found = (np.asarray(result.column(field)) for result in (near, far))
+        assert expected.dtype == found.dtype
+        if exact:
+            np.testing.assert_array_equal(found, expected, err_msg=f"{name} {field}")
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11, err_msg=f"{name} {field}")
+    assert far.trace.engine == "out_of_memory"
+    assert near.converged == far.converged
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", [*ALGORITHMS, *SCORES])
+@settings(deadline=None, max_examples=40)
+@given(case=small_graphs(("none", "small", "float")), runtime=st.sampled_from(RUNTIMES))
+def test_small_graphs_have_the_answer_of_memory(name: str, case: SmallGraph, runtime: str) -> None:
+    graph = case.build()
+    algorithm = {**ALGORITHMS, **SCORES}[name]
+    with stored(graph, runtime) as far:
+        assert_same(name, algorithm(graph), algorithm(far))
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, *SCORES])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_larger_graphs_move_blocks_in_turn(
+    monkeypatch: pytest.MonkeyPatch, name: str, directed: bool, threads: int
+) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    graph = tg.generate.rmat(11, 12, seed=3, weights=(1, 40), runtime="numpy")
+    graph = graph if directed else graph.symmetrize()
+    algorithm = {**ALGORITHMS, **SCORES}[name]
+    near_bytes = 120 * graph.num_vertices + graph.num_arcs * 8 // 4
+    with stored(graph, memory=near_bytes) as far:
+        result = algorithm(far, threads=threads)
+        assert_same(name, algorithm(graph), result)
+        if name != "degrees" and not (name == "widest" and directed):
+            assert result.trace.moved_bytes >= graph.num_arcs * 4
+
+
+@pytest.mark.parametrize("kernel", ["plain", "auto"])
+def test_a_star_larger_than_any_buffer(kernel: str) -> None:
+    """All edges belong to one row, which comes in pieces."""
+    count = 100_000
+    graph = tg.from_edges(np.zeros(count, np.int64), np.arange(1, count + 1), directed=False, runtime="numpy")
+    with stored(graph, memory=40 * count + 200_000) as far:
+        assert tg.bfs(far, 5, kernel=kernel).levels.max() == 2
+        near, result = tg.pagerank(graph), tg.pagerank(far, kernel=kernel)
+        np.testing.assert_allclose(result.ranks, near.ranks, rtol=1e-4)
+        assert not tg.wcc(far, kernel=kernel).labels.any()
+
+
+def test_blocks_that_stay_near_are_read_once() -> None:
+    graph = tg.generate.rmat(12, 16, seed=1, runtime="numpy").symmetrize()
+    edge_bytes = graph.num_arcs * 4
+    with stored(graph, memory=60 * graph.num_vertices + 2 * edge_bytes) as far:
+        result = tg.pagerank(far, tol_l1=0, max_iterations=6)
+        assert [iteration.moved["filter"] for iteration in result.trace] == [edge_bytes, 0, 0, 0, 0, 0]
+    with stored(graph, memory=60 * graph.num_vertices + edge_bytes // 2) as far:
+        first, *later = (iteration.moved["filter"] for iteration in tg.pagerank(far, tol_l1=0, max_iterations=6).trace)
+        assert first == edge_bytes
+        assert all(edge_bytes // 2 < moved < edge_bytes * 9 // 10 for moved in later)
+
+
+def test_the_budget_is_named_where_it_is_too_small() -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, runtime="numpy")
+    with (
+        stored(graph, memory="30KB") as far,
+        pytest.raises(MemoryBudgetError, match=r"too small.*give at least memory=\d+"),
+    ):
+        tg.pagerank(far)
+
+
+def test_what_needs_the_whole_graph_says_so() -> None:
+    graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
+    with stored(graph) as far:
+        for run in (tg.triangles, tg.louvain, tg.mst, lambda graph: graph.subgraph([0])):
+            with pytest.raises(InvalidArgumentError, match=r"tgraph\.read"):
+                run(far)
+    with pytest.raises(InvalidArgumentError, match=r"tgraph\.open"):
+        tg.pagerank(graph, engine="out_of_memory")
+
+
+def test_incoming_edges_must_be_in_the_file(tmp_path: Path) -> None:
+    graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
+    tg.write(graph, tmp_path / "out.safetensors")
+    far = tg.open(tmp_path / "out.safetensors", "1MiB")
+    assert tg.bfs(far, 0, parents=False).levels.tolist() == tg.bfs(graph, 0).levels.tolist()
+    with pytest.raises(InvalidArgumentError, match="reverse=True"):
+        tg.pagerank(far)
+
+
+def test_labels_pickling_and_the_reverse() -> None:
+    graph = tg.from_edges(["a", "b", "c", "c"], ["b", "c", "d", "a"], runtime="numpy")
+    with stored(graph) as far:
+        copy = pickle.loads(pickle.dumps(far))
+        assert (copy.path, copy.memory, repr(copy)) == (far.path, far.memory, repr(far))
+        assert tg.bfs(copy, "a").to_pandas().equals(tg.bfs(graph, "a").to_pandas())
+        assert tg.bfs(far.reverse(), "d").levels.tolist() == tg.bfs(graph.reverse(), "d").levels.tolist()
+        assert far.to("torch").is_far
+        with pytest.raises(InvalidArgumentError, match="stays on the CPU"):
+            far.to("torch", "meta")
+
+
+def test_a_file_cut_short_is_an_error_and_no_answer() -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, runtime="numpy")
+    with stored(graph) as far:
+        with Path(far.path).open("r+b") as file:
+            file.truncate(Path(far.path).stat().st_size // 2)
+        with pytest.raises(StoreReadError, match="too short"):
+            tg.pagerank(far)
+
+
+def test_an_interrupted_run_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tg.generate.rmat(9, 8, seed=1, runtime="numpy")
+    looks = iter(range(100))
+
+    def interrupt_later(_file: FarFile) -> None:
+        if next(looks) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(FarFile, "check_unchanged", interrupt_later)
+    with stored(graph) as far:
+        with pytest.raises(InterruptedRunError, match="after 3 iterations") as caught:
+            tg.pagerank(far, tol_l1=0, max_iterations=10)
+        partial = caught.value.result
+        assert (partial.converged, partial.iterations) == (False, 3)
+
+
+def test_a_kernel_that_cannot_be_had_is_said() -> None:
+    graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
+    with stored(graph) as far, pytest.raises(InvalidProgramError, match="it is not monotonic"):
+        tg.run(Degrees(), far, kernel="fused", max_iterations=2)
+
+
+def test_an_empty_graph_has_empty_results() -> None:
+    with stored(tg.from_edges([], [], num_vertices=0, runtime="numpy")) as far:
+        assert tg.pagerank(far).ranks.tolist() == []
+        assert tg.wcc(far).labels.tolist() == []

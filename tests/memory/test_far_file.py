@@ -1,0 +1,65 @@
+"""Reading parts of a file past the page cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tgraph.errors import StoreReadError
+from tgraph.memory import far_file
+from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, make_buffer
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray]:
+    path = tmp_path_factory.mktemp("far") / "numbers"
+    content = np.random.default_rng(1).integers(0, 1 << 30, 12345, dtype=np.int32)
+    path.write_bytes(b"headline" + content.tobytes())
+    return path, content
+
+
+def read(file: FarFile, array: FarArray, first: int, last: int) -> np.ndarray:
+    buffer = make_buffer(aligned_bytes((last - first) * array.dtype.itemsize))
+    return file.start_read(array, first, last, buffer).wait()
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@given(bounds=st.tuples(st.integers(0, 12345), st.integers(0, 12345)))
+def test_any_part_is_what_was_written(numbers: tuple[Path, np.ndarray], direct: bool, bounds: tuple[int, int]) -> None:
+    path, content = numbers
+    first, last = sorted(bounds)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(far_file, "REQUEST_BYTES", 4096)
+        if not direct:
+            patch.delattr(os, "O_DIRECT", raising=False)
+        with FarFile(path) as file:
+            found = read(file, FarArray(8, np.dtype(np.int32), content.size), first, last)
+            np.testing.assert_array_equal(found, content[first:last])
+            file.check_unchanged()
+
+
+def test_a_file_that_is_too_short_is_an_error_with_the_position(tmp_path: Path) -> None:
+    path = tmp_path / "short"
+    path.write_bytes(bytes(10_000))
+    with FarFile(path) as file, pytest.raises(StoreReadError, match="ends at byte 10000; it is too short"):
+        read(file, FarArray(0, np.dtype(np.int64), 4000), 0, 4000)
+
+
+def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "changing"
+    path.write_bytes(bytes(100))
+    with FarFile(path) as file:
+        with path.open("ab") as other:
+            other.write(b"more")
+        with pytest.raises(StoreReadError, match="was changed"):
+            file.check_unchanged()
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        FarFile(tmp_path / "nothing")
