@@ -120,9 +120,21 @@ def test_pagerank_and_hits_show_the_top(call, city):
     assert "authorities" in out
 
 
+def test_memory_leaves_the_edges_in_the_file(call, city, tmp_path):
+    store, trace_file = tmp_path / "city.safetensors", tmp_path / "trace.json"
+    assert call("convert", city, store, "--reverse")[0] == 0
+    code, out, _ = call("pagerank", store, "--memory", "100KiB", "--trace", trace_file)
+    assert code == 0
+    assert "dan" in out
+    trace = json.loads(trace_file.read_text())
+    assert trace["engine"] == "out_of_memory"
+    assert trace["iterations"][0]["moved"] == {"filter": 16}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["pagerank", "CITY", "--memory", "1MiB"], "tgraph convert"),
         (["bfs", "CITY", "--source", "zoe"], "vertex 'zoe' is not in the graph"),
         (["pagerank", "absent.txt"], "absent.txt"),
         (["pagerank", "CITY", "--out", "ranks.xlsx"], "must end in one of .parquet, .csv, .npz"),

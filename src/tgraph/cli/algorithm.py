@@ -50,6 +50,7 @@ def _shared_options(
     runtime: opt.RuntimeName = "numpy",
     device: opt.Device = None,
     threads: opt.Threads = None,
+    memory: opt.Memory = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Carry the options of every algorithm verb; only its signature is used."""

@@ -78,6 +78,9 @@ def convert(
     unweighted: opt.Unweighted = False,
     skip_rows: opt.SkipRows = 0,
     simplify: Annotated[bool, typer.Option("--simplify", help="Drop self-loops and keep every edge once.")] = False,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="To .safetensors: store incoming edges too, for runs with --memory.")
+    ] = False,
 ) -> None:
     """Read a graph in one format and write it in another.
 
@@ -86,7 +89,7 @@ def convert(
     graph = opt.read_graph(file, undirected, unweighted, skip_rows)
     if simplify:
         graph = graph.simplify()
-    tg.write(graph, out)
+    tg.write(graph, out, **({"reverse": True} if reverse else {}))
     typer.echo(f"wrote {out}: {graph.describe()}")
 
 

@@ -33,21 +33,33 @@ RuntimeName = Annotated[str, typer.Option("--runtime", help="numpy (starts faste
 Device = Annotated[str | None, typer.Option(help="With --runtime torch: cpu, cuda, mps, ...")]
 MaxIterations = Annotated[int | None, typer.Option(help="Stop after this many iterations.", min=0)]
 Threads = Annotated[int | None, typer.Option(help="Threads of the CPU kernels; all cores unless given.", min=1)]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="For a .safetensors file: leave the edges in it and use no more than this, such as 512MiB."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Let edges count by their weights.")]
 Seed = Annotated[int, typer.Option(help="Another seed, another order or choice; the same seed, the same answer.")]
 Resolution = Annotated[float, typer.Option(help="Above 1: smaller communities.")]
 
 
-READING = ("undirected", "unweighted", "skip_rows", "runtime", "device")
+READING = ("undirected", "unweighted", "skip_rows", "runtime", "device", "memory")
 
 
 def read_graph(
-    file: Path, undirected: bool, unweighted: bool, skip_rows: int, runtime: str = "numpy", device: str | None = None
+    file: Path,
+    undirected: bool,
+    unweighted: bool,
+    skip_rows: int,
+    runtime: str = "numpy",
+    device: str | None = None,
+    memory: str | None = None,
 ) -> Graph:
     """Read a graph as the options say; only what was asked for is passed on, so that each format keeps its defaults."""
     from tgraph.io import read
 
+    if memory is not None:
+        return _open_graph(file, memory, runtime, undirected or unweighted or skip_rows > 0 or device is not None)
     options: dict[str, Any] = {"runtime": runtime, "device": device}
     if undirected:
         options["directed"] = False
@@ -56,6 +68,18 @@ def read_graph(
     if skip_rows:
         options["skip_rows"] = skip_rows
     return read(file, **options)
+
+
+def _open_graph(file: Path, memory: str, runtime: str, has_other_options: bool) -> Graph:
+    from tgraph.errors import InvalidArgumentError
+    from tgraph.memory import open
+
+    if has_other_options or file.suffix != ".safetensors":
+        raise InvalidArgumentError(
+            f"--memory {memory} leaves the edges in a .safetensors file as they are; for {file}, make one first with "
+            "tgraph convert, and give --undirected, --unweighted and the like there"
+        )
+    return open(file, memory, runtime)
 
 
 def vertex_id(graph: Graph, text: str) -> Any:
