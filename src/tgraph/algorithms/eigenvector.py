@@ -76,7 +76,7 @@ def eigenvector(
 
     >>> import tgraph as tg
     >>> result = tg.eigenvector(tg.from_edges([0, 0, 0], [1, 2, 3], directed=False))
-    >>> [round(score, 4) for score in result.scores.tolist()]
+    >>> [round(score, 4) for score in result.scores.tolist()]  # rounded
     [0.7071, 0.4082, 0.4082, 0.4082]
     """
     if not tol_l1 >= 0.0:

@@ -64,7 +64,7 @@ def hits(
 
     >>> import tgraph as tg
     >>> result = tg.hits(tg.from_edges([0, 1, 2], [3, 3, 4]))
-    >>> [round(value, 3) for value in result.authorities.tolist()]
+    >>> [round(value, 3) for value in result.authorities.tolist()]  # rounded
     [0.0, 0.0, 0.0, 1.0, 0.0]
     """
     if not tol_l1 >= 0.0:

@@ -75,7 +75,7 @@ def katz(
 
     >>> import tgraph as tg
     >>> result = tg.katz(tg.from_edges([0, 1, 2], [1, 2, 1]), alpha=0.1, normalized=False)
-    >>> [round(score, 4) for score in result.scores.tolist()]
+    >>> [round(score, 4) for score in result.scores.tolist()]  # rounded
     [1.0, 1.2121, 1.1212]
     """
     if weighted:

@@ -82,7 +82,7 @@ def php(
 
     >>> import tgraph as tg
     >>> result = tg.php(tg.from_edges([0, 0, 1], [1, 2, 2]), source=0)
-    >>> [round(score, 4) for score in result.scores.tolist()]
+    >>> [round(score, 4) for score in result.scores.tolist()]  # rounded
     [1.0, 0.4, 0.72]
     """
     if not 0.0 <= damping < 1.0:

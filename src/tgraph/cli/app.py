@@ -89,7 +89,8 @@ def convert(
     graph = opt.read_graph(file, undirected, unweighted, skip_rows)
     if simplify:
         graph = graph.simplify()
-    tg.write(graph, out, **({"reverse": True} if reverse else {}))
+    options: dict[str, Any] = {"reverse": True} if reverse else {}
+    tg.write(graph, out, **options)
     typer.echo(f"wrote {out}: {graph.describe()}")
 
 

@@ -86,7 +86,8 @@ class Result:
         """Return the vertices with the largest (or smallest) values as pairs (id, value); ties by vertex order.
 
         >>> import tgraph as tg
-        >>> tg.pagerank(tg.from_edges([1, 2, 3], [9, 9, 9])).top(1)[0][0]
+        >>> [(vertex, rank)] = tg.pagerank(tg.from_edges([1, 2, 3], [9, 9, 9])).top(1)
+        >>> vertex
         9
         """
         if count < 0:
