@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ENGINES = ("in_memory", "out_of_memory")
 DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
+TRANSFERS = ("hybrid", "filter", "compact", "zero_copy")
 
 
 class How(TypedDict, total=False):
@@ -30,6 +31,7 @@ class How(TypedDict, total=False):
     engine: str
     direction: str
     kernel: str
+    transfer: str
     runtime: str | None
     device: str | None
     threads: int | None
@@ -44,6 +46,7 @@ class Options:
     max_iterations: int | None = None
     progress: str = "auto"
     kernel: str = "auto"
+    transfer: str = "hybrid"
 
 
 def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
@@ -60,6 +63,9 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
               work of each). The answer is the same; sums of floats may differ in the last digits.
             - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
               `auto` (fused where it can be).
+            - transfer: For graphs from `tgraph.open`, how the edges of active vertices are moved: `filter` (whole
+              blocks), `compact` (the pages of their rows), `zero_copy` (the mapped file in place) or `hybrid` (the
+              cheapest of these for each block and iteration).
             - runtime, device: Move the graph there first.
             - threads: Threads of the CPU kernels during this run.
             - progress: True, False, or `auto`: on a terminal, after a second.
@@ -103,11 +109,13 @@ def check_how(limit: int | None, how: How) -> Options:
     check_choice("kernel", kernel, KERNELS)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, Integral) or limit < 0):
         raise InvalidArgumentError(f"max_iterations={limit!r} must be a whole number, 0 or more, or None for no limit")
+    transfer = how.get("transfer", "hybrid")
+    check_choice("transfer", transfer, TRANSFERS)
     progress = how.get("progress", config.progress)
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
-    return Options(direction, None if limit is None else int(limit), progress, kernel)
+    return Options(direction, None if limit is None else int(limit), progress, kernel, transfer)
 
 
 class use_threads:  # noqa: N801 - reads as a statement

@@ -106,7 +106,7 @@ class Task:
             for number, loaded in enumerate(loader.stream(range(len(edges.blocks))), 1):
                 yield edges.offsets, loaded
                 self._progress.say(f"{number} of {len(edges.blocks)} blocks")
-            self._moved = {"filter": loader.take_moved().num_bytes}
+            self._moved = dict(loader.take_moved().num_bytes)
 
     def watch(self, what: str, total: int | None = None) -> Watch:
         """Return what a kernel is run with, so that progress is shown (`done` of `total` `what`) and Ctrl-C works."""

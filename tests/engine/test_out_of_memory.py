@@ -26,6 +26,7 @@ from tgraph.errors import (
 )
 from tgraph.kernels.cpu import team
 from tgraph.memory import FarFile, FarGraph, edge_stream
+from tgraph.run import TRANSFERS
 
 
 @contextmanager
@@ -128,12 +129,16 @@ def assert_same(name: str, near: Any, far: Any) -> None:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", [*ALGORITHMS, *SCORES])
 @settings(deadline=None, max_examples=40)
-@given(case=small_graphs(("none", "small", "float")), runtime=st.sampled_from(RUNTIMES))
-def test_small_graphs_have_the_answer_of_memory(name: str, case: SmallGraph, runtime: str) -> None:
+@given(
+    case=small_graphs(("none", "small", "float")),
+    runtime=st.sampled_from(RUNTIMES),
+    transfer=st.sampled_from(TRANSFERS),
+)
+def test_small_graphs_have_the_answer_of_memory(name: str, case: SmallGraph, runtime: str, transfer: str) -> None:
     graph = case.build()
     algorithm = {**ALGORITHMS, **SCORES}[name]
     with stored(graph, runtime) as far:
-        assert_same(name, algorithm(graph), algorithm(far))
+        assert_same(name, algorithm(graph), algorithm(far, transfer=transfer))
 
 
 @pytest.mark.parametrize("name", [*ALGORITHMS, *SCORES])
@@ -164,6 +169,19 @@ def test_a_star_larger_than_any_buffer(kernel: str) -> None:
         near, result = tg.pagerank(graph), tg.pagerank(far, kernel=kernel)
         np.testing.assert_allclose(result.ranks, near.ranks, rtol=1e-4)
         assert not tg.wcc(far, kernel=kernel).labels.any()
+
+
+@pytest.mark.parametrize("transfer", TRANSFERS)
+@pytest.mark.parametrize("name", ["bfs", "sssp"])
+def test_every_transfer_has_the_same_answer(name: str, transfer: str) -> None:
+    graph = tg.generate.rmat(13, 12, seed=3, weights=(1, 40), runtime="numpy").symmetrize()
+    with stored(graph, memory=40 * graph.num_vertices + graph.num_arcs) as far:
+        result = ALGORITHMS[name](far, transfer=transfer, parents=False)
+        near = ALGORITHMS[name](graph, parents=False)
+        assert_same(name, near, result)
+        used = {way for iteration in result.trace for way in iteration.moved}
+        assert used <= ({transfer} if transfer != "hybrid" else {"filter", "compact", "zero_copy"})
+        assert used
 
 
 def test_blocks_that_stay_near_are_read_once() -> None:

@@ -53,7 +53,7 @@ class FarEdges(InMemoryEdges):
 
     def take_moved(self) -> dict[str, int] | None:
         """Return the bytes moved from the file since the last call."""
-        return {"filter": sum(loader.take_moved().num_bytes for _, loader in self._streams.values())}
+        return {"filter": sum(loader.take_moved().num_bytes["filter"] for _, loader in self._streams.values())}
 
     def _gather(self, values: Tensor, reduce: str, side: str, message: Callable[..., Any]) -> Array:
         """Let every row of one side collect from its neighbours."""

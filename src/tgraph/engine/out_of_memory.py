@@ -21,10 +21,12 @@ from tgraph.engine.fields import edge_fields, initial_fields
 from tgraph.engine.fused import describe
 from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError
 from tgraph.graph import Graph
-from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
+from tgraph.kernels.cpu.fused.block_push import ActiveRows, BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph
+from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph, Link, link_for
+from tgraph.memory.transfer import TRANSFERS, choose_transfers
+from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.program import Plan, Program, State, plan
 from tgraph.results import Iteration, Result, Trace
 from tgraph.results.progress import Progress
@@ -103,7 +105,7 @@ def _find_engine(
     for obstacle, stands in obstacles.items():
         if stands:
             raise NotTranslatableError(obstacle)
-    return (_FarSweep if is_sweep else _FarPush)(planned, graph, state, active)
+    return _FarSweep(planned, graph, state) if is_sweep else _FarPush(planned, graph, state, active, options.transfer)
 
 
 class _Streaming:
@@ -127,7 +129,7 @@ class _Streaming:
 class _FarSweep(_Streaming):
     """All vertices are active: every iteration goes through all blocks of the edges that messages come along."""
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None) -> None:
+    def __init__(self, planned: Plan, graph: FarGraph, state: State) -> None:
         super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
         self.budget.take("messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs))
         rows = self._edges.offsets, self._edges.no_edges
@@ -145,7 +147,7 @@ class _FarSweep(_Streaming):
                 self._kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             self._state.residual = self._kernel.end()
             seconds = time.perf_counter() - started
-            moved = {"filter": loader.take_moved().num_bytes}
+            moved = {"filter": loader.take_moved().num_bytes["filter"]}
             done = Iteration("pull", graph.num_vertices, graph.num_arcs, seconds, self._state.residual, moved)
             self._record(trace, progress, done)
             if self._program.is_done(self._state.iteration, self._state.residual):
@@ -156,7 +158,7 @@ class _FarSweep(_Streaming):
 class _FarPush(_Streaming):
     """Vertices that changed are active: an iteration goes through the blocks that have some."""
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None) -> None:
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str) -> None:
         super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError("update does more than the reduction, or a message asks for its receiver")
@@ -165,23 +167,46 @@ class _FarPush(_Streaming):
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
         self._edges.cut()
+        self._transfer = transfer
+        self._per_neighbor_byte = self._edges.edge_bytes / self._edges.arrays[0].dtype.itemsize
 
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
-        loader = self._edges.loader(file)
+        loader, link = self._edges.loader(file), link_for(file.path)
+        neighbors = self._edges.arrays[0]
         while True:
-            vertices, edges = self._kernel.count_active(self._edges.blocks)
-            if not vertices.any():
+            place = (neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES)
+            counts = self._kernel.count_active(self._edges.blocks, *place)
+            if not counts.vertices.any():
                 return True
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False
             started = time.perf_counter()
-            for loaded in loader.stream(np.flatnonzero(vertices).tolist()):
-                self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+            numbers = np.flatnonzero(counts.edges)
+            ways = self._ways(link, counts, numbers)
+            for loaded in loader.stream(numbers.tolist(), ways, self._kernel.active):
+                if loaded.rows is None:
+                    self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+                else:
+                    self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
             self._kernel.end()
+            moved = dict(loader.take_moved().num_bytes)
+            if "zero_copy" in ways:
+                touched = [counts.page_bytes[n] for n, way in zip(numbers, ways, strict=True) if way == "zero_copy"]
+                moved["zero_copy"] = int(sum(touched) * self._per_neighbor_byte)
             seconds = time.perf_counter() - started
-            moved = {"filter": loader.take_moved().num_bytes}
-            self._record(trace, progress, Iteration("push", _sum(vertices), _sum(edges), seconds, None, moved))
+            self._record(
+                trace, progress, Iteration("push", _sum(counts.vertices), _sum(counts.edges), seconds, None, moved)
+            )
+
+    def _ways(self, link: Link, counts: ActiveRows, numbers: Array) -> list[str]:
+        """Choose how each block is moved; weights are moved like their neighbours."""
+        if self._transfer != "hybrid":
+            return [self._transfer] * numbers.size
+        block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
+        requests = counts.requests[numbers] * (2 if self._edges.has_weights else 1)
+        page_bytes = counts.page_bytes[numbers] * self._per_neighbor_byte
+        return [TRANSFERS[way] for way in choose_transfers(link, block_bytes, requests, page_bytes)]
 
 
 def _sum(counts: Array) -> int:

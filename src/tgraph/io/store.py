@@ -173,7 +173,7 @@ def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -
 def _map_tensors(path: FilePath) -> _Tensors:
     """Return every tensor with the format's name of its type; those that no graph has stay bare bytes."""
     start, header = _read_header(path)
-    data = _map_file(path)[start:]
+    data = map_file(path)[start:]
     tensors = {}
     for name, entry in header.items():
         if name == "__metadata__":
@@ -196,8 +196,11 @@ def _read_header(path: FilePath) -> tuple[int, dict[str, Any]]:
         return 8 + header_bytes, json.loads(file.read(header_bytes))
 
 
-def _map_file(path: FilePath) -> Array:
-    """Map a file privately: writable for runtimes that ask for it, without ever changing the file."""
+def map_file(path: FilePath, at_random: bool = False) -> Array:
+    """Map a file privately: writable for runtimes that ask for it, without ever changing the file.
+
+    `at_random` says that pages will be touched here and there, so that the system reads none ahead.
+    """
     with open(path, "rb") as file:
         try:
             mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
@@ -207,6 +210,8 @@ def _map_file(path: FilePath) -> Array:
             # Linux wants to reserve memory for all pages, which a file larger than memory cannot have.
             flags, protection = mmap.MAP_PRIVATE | _LINUX_MAP_NORESERVE, mmap.PROT_READ | mmap.PROT_WRITE
             mapping = mmap.mmap(file.fileno(), 0, flags=flags, prot=protection)
+    if at_random and hasattr(mmap, "MADV_RANDOM"):
+        mapping.madvise(mmap.MADV_RANDOM)
     return np.frombuffer(mapping, np.uint8)
 
 

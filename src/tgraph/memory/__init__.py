@@ -8,6 +8,19 @@ from tgraph.memory.budget import Budget, parse_bytes
 from tgraph.memory.edge_stream import EdgeStream
 from tgraph.memory.far_file import FarFile
 from tgraph.memory.far_graph import FarGraph, open
+from tgraph.memory.link import Link, link_for
 from tgraph.memory.loader import BlockLoader, LoadedBlock, Moved
 
-__all__ = ["BlockLoader", "Budget", "EdgeStream", "FarFile", "FarGraph", "LoadedBlock", "Moved", "open", "parse_bytes"]
+__all__ = [
+    "BlockLoader",
+    "Budget",
+    "EdgeStream",
+    "FarFile",
+    "FarGraph",
+    "Link",
+    "LoadedBlock",
+    "Moved",
+    "link_for",
+    "open",
+    "parse_bytes",
+]

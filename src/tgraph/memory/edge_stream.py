@@ -6,7 +6,7 @@ import numpy as np
 
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.budget import Budget
-from tgraph.memory.far_file import FarFile
+from tgraph.memory.far_file import FarArray, FarFile
 from tgraph.memory.far_graph import FarGraph
 from tgraph.memory.loader import BUFFERS, BlockLoader
 from tgraph.runtime import Array
@@ -29,6 +29,16 @@ class EdgeStream:
         self.blocks: list[Block] = []
 
     @property
+    def arrays(self) -> tuple[FarArray, FarArray | None]:
+        """Where neighbours and weights lie in the file; no weights if nobody asked for them."""
+        return self._arrays
+
+    @property
+    def edge_bytes(self) -> int:
+        """The bytes of one edge in the file."""
+        return sum(array.dtype.itemsize for array in self._arrays if array is not None)
+
+    @property
     def has_weights(self) -> bool:
         """Whether blocks come with their weights."""
         return self._arrays[1] is not None
@@ -43,9 +53,8 @@ class EdgeStream:
         """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near."""
         budget = self._budget
         available = int(budget.free * part)
-        edge_bytes = sum(array.dtype.itemsize for array in self._arrays if array is not None)
         block_bytes = min(BLOCK_BYTES, max(available // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
-        self.blocks = cut_by_edges(self.offsets, block_bytes // edge_bytes)
+        self.blocks = cut_by_edges(self.offsets, block_bytes // self.edge_bytes)
         largest = max((block.num_edges for block in self.blocks), default=0)
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
         budget.take(f"{self._direction} buffers", buffer_bytes)
@@ -59,4 +68,4 @@ class EdgeStream:
 
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
-        return BlockLoader(file, self._arrays, self.blocks, self._kept_bytes)
+        return BlockLoader(file, self._arrays, self.offsets, self.blocks, self._kept_bytes)

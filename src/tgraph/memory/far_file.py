@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.errors import StoreReadError
+from tgraph.io.store import map_file
 from tgraph.runtime import Array
 
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
@@ -70,6 +71,7 @@ class FarFile:
         self.path = os.fspath(path)
         self._descriptor, self._is_direct = _open(self.path)
         self._identity = self._look()
+        self._mapping: Array | None = None
         self._readers = ThreadPoolExecutor(REQUESTS_IN_FLIGHT, "tgraph-read")
 
     def __enter__(self) -> FarFile:
@@ -92,6 +94,23 @@ class FarFile:
         ]
         return PendingRead(futures, view)
 
+    def start_ranges(self, ranges: Array, end: int, buffer: Array, dtype: np.dtype[Any]) -> PendingRead:
+        """Begin to read aligned ranges of bytes `[N, 2]` one behind the other; none is needed beyond `end`."""
+        places = np.concatenate([[0], np.cumsum(ranges[:, 1] - ranges[:, 0])])
+        batches = np.array_split(np.arange(len(ranges)), REQUESTS_IN_FLIGHT)
+        futures = [
+            self._readers.submit(self._read_ranges, ranges[batch], places[batch], end, buffer)
+            for batch in batches
+            if batch.size
+        ]
+        return PendingRead(futures, buffer[: int(places[-1])].view(dtype))
+
+    def mapped(self, array: FarArray) -> Array:
+        """Return an array as mapped memory: the system reads the pages that are touched, and no others."""
+        if self._mapping is None:
+            self._mapping = map_file(self.path, at_random=True)
+        return self._mapping[array.position : array.position + array.num_bytes].view(array.dtype)
+
     def check_unchanged(self) -> None:
         """Raise `StoreReadError` if somebody replaced or changed the file since it was opened."""
         if self._look() != self._identity:
@@ -100,6 +119,10 @@ class FarFile:
     def _look(self) -> tuple[int, int]:
         status = os.fstat(self._descriptor)
         return status.st_size, status.st_mtime_ns
+
+    def _read_ranges(self, ranges: Array, places: Array, end: int, buffer: Array) -> None:
+        for (first, last), place in zip(ranges.tolist(), places.tolist(), strict=True):
+            self._read_piece(buffer[place : place + last - first], first, end)
 
     def _read_piece(self, piece: Array, position: int, end: int) -> None:
         """Fill a piece of a buffer; bytes at and behind `end` are not needed and may be missing."""

@@ -1,19 +1,23 @@
 """Blocks of edges on their way to near memory: the next ones are read while one is computed on.
 
-Some blocks stay near once they were read, as many as their bytes allow, and are used first in every later round. The
-others pass through a few buffers in turn. Which blocks stay is settled by the order in which they are first asked for,
-so that the order of computing is the same in every run.
+Some blocks stay near once they were read whole, as many as their bytes allow, and are used first in every later round.
+The others pass through a few buffers in turn. Which blocks stay is settled by the order in which they are first asked
+for, so that the order of computing is the same in every run.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
+from tgraph.memory.transfer import plan_compact
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
@@ -21,20 +25,20 @@ BUFFERS = 3  # one is computed on, the others are filled
 
 @dataclass(frozen=True)
 class LoadedBlock:
-    """A block whose edges are near."""
+    """A block whose edges are near, or those of some of its rows."""
 
     block: Block
     neighbors: Array
     weights: Array | None
+    rows: ListedRows | None = None  # None = all rows, one behind the other
 
 
 @dataclass
 class Moved:
     """What a loader has done since it was asked last."""
 
-    num_bytes: int = 0  # read from far memory
-    num_blocks: int = 0  # used
-    num_kept: int = 0  # of those, near already
+    num_bytes: Counter[str] = field(default_factory=Counter)  # read from far memory, by way of transfer
+    num_blocks: Counter[str] = field(default_factory=Counter)  # used, by way of transfer; "kept" were near already
     wait_seconds: float = 0.0  # in which there was nothing to compute on
 
 
@@ -42,10 +46,15 @@ class BlockLoader:
     """Moves blocks of one direction of a graph."""
 
     def __init__(
-        self, file: FarFile, arrays: tuple[FarArray, FarArray | None], blocks: Sequence[Block], kept_bytes: int
+        self,
+        file: FarFile,
+        arrays: tuple[FarArray, FarArray | None],
+        offsets: Array,
+        blocks: Sequence[Block],
+        kept_bytes: int,
     ) -> None:
         self.blocks, self._moved = blocks, Moved()
-        self._file, self._arrays = file, [array for array in arrays if array is not None]
+        self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._kept_bytes, self._kept = kept_bytes, dict[int, LoadedBlock]()
         largest = max((block.num_edges for block in blocks), default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
@@ -60,18 +69,28 @@ class BlockLoader:
         moved, self._moved = self._moved, Moved()
         return moved
 
-    def stream(self, numbers: Sequence[int]) -> Iterator[LoadedBlock]:
-        """Yield these blocks, kept ones first; each may be used until the next one is asked for."""
-        self._moved.num_blocks += len(numbers)
+    def is_kept(self, number: int) -> bool:
+        """Say whether a block is near already."""
+        return number in self._kept
+
+    def stream(
+        self, numbers: Sequence[int], ways: Sequence[str] | None = None, active: Array | None = None
+    ) -> Iterator[LoadedBlock]:
+        """Yield these blocks, kept ones first; each may be used until the next one is asked for.
+
+        `ways` says how each is moved, `filter` unless given; `compact` and `zero_copy` are for kernels that look at
+        nothing but `active [V]` rows.
+        """
         for number in numbers:
             if number in self._kept:
-                self._moved.num_kept += 1
+                self._moved.num_blocks["kept"] += 1
                 yield self._kept[number]
-        coming = deque(number for number in numbers if number not in self._kept)
+        wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
+        coming = deque((number, way) for number, way in wanted if number not in self._kept)
         free, pending = list(self._buffers), deque[_Load]()
         while coming or pending:
             while coming and free:
-                pending.append(self._start(coming.popleft(), free))
+                pending.append(self._start(*coming.popleft(), free, active))
             load = pending.popleft()
             started = time.perf_counter()
             loaded = load.wait()
@@ -79,11 +98,20 @@ class BlockLoader:
             yield loaded
             if load.is_kept:
                 self._kept[load.number] = loaded
-            else:
+            elif load.buffers:
                 free.append(load.buffers)
         self._file.check_unchanged()
 
-    def _start(self, number: int, free: list[list[Array]]) -> _Load:
+    def _start(self, number: int, way: str, free: list[list[Array]], active: Array | None) -> _Load:
+        self._moved.num_blocks[way] += 1
+        if way == "zero_copy":
+            return self._map(number)
+        if way == "compact":
+            assert active is not None
+            return self._start_rows(number, free.pop(), active)
+        return self._start_block(number, free)
+
+    def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
         block = self.blocks[number]
         own_bytes = sum(aligned_bytes(block.num_edges * array.dtype.itemsize) for array in self._arrays)
@@ -94,8 +122,30 @@ class BlockLoader:
         reads = []
         for array, buffer in zip(self._arrays, buffers, strict=True):
             reads.append(self._file.start_read(array, block.first_edge, block.last_edge, buffer))
-            self._moved.num_bytes += block.num_edges * array.dtype.itemsize
-        return _Load(number, block, buffers, reads, is_kept)
+            self._moved.num_bytes["filter"] += block.num_edges * array.dtype.itemsize
+        return _Load(number, block, buffers, reads, is_kept=is_kept)
+
+    def _start_rows(self, number: int, buffers: list[Array], active: Array) -> _Load:
+        """Begin to read the pages of the active rows of a block."""
+        block = self.blocks[number]
+        rows = np.flatnonzero(active[block.first_row : block.last_row]) + block.first_row
+        firsts = np.maximum(self._offsets[rows], block.first_edge)
+        lasts = np.minimum(self._offsets[rows + 1], block.last_edge)
+        rows, firsts, lasts = (each[lasts > firsts] for each in (rows, firsts, lasts))
+        reads, starts = [], []
+        for array, buffer in zip(self._arrays, buffers, strict=True):
+            planned = plan_compact(array, firsts, lasts)
+            end = array.position + array.num_bytes
+            reads.append(self._file.start_ranges(planned.ranges, end, buffer, array.dtype))
+            starts.append(planned.starts)
+            self._moved.num_bytes["compact"] += planned.num_bytes
+        return _Load(number, block, buffers, reads, ListedRows(rows, lasts - firsts, starts[0], starts[-1]))
+
+    def _map(self, number: int) -> _Load:
+        """Give the block as the file has it; its pages come when they are touched."""
+        block = self.blocks[number]
+        parts = [self._file.mapped(array)[block.first_edge : block.last_edge] for array in self._arrays]
+        return _Load(number, block, [], [PendingRead([], part) for part in parts])
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
         return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]
@@ -107,8 +157,9 @@ class _Load:
     block: Block
     buffers: list[Array]
     reads: list[PendingRead]
-    is_kept: bool
+    rows: ListedRows | None = None
+    is_kept: bool = False
 
     def wait(self) -> LoadedBlock:
         neighbors, *weights = [read.wait() for read in self.reads]
-        return LoadedBlock(self.block, neighbors, weights[0] if weights else None)
+        return LoadedBlock(self.block, neighbors, weights[0] if weights else None, self.rows)

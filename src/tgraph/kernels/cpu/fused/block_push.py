@@ -10,6 +10,7 @@ Memory beside the fields: two bytes per vertex, who is active now and who is nex
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.team import JIT, as_unsigned, team_size
 from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime.protocol import Array
+
+PAGE = 4096
 
 _TEXT = """
 CHUNK = 256  # rows taken at a time
@@ -48,16 +51,35 @@ def push(rank, size, shared, first_row, last_row, first_edge, last_edge, takes_m
                 continue
             {at_sender}
             for e in range(max(offsets[u], first_edge) - first_edge, min(offsets[u + ONE], last_edge) - first_edge):
-                v = np.uint64(neighbors[e])
-                m = Message({message})
-                old = F_{main}[v]
-                new = Value({reduce}(old, m))
-                while differs(old, new):
-                    if compare_swap(F_{main}, v, old, new):
-                        coming[v] = True
-                        break
-                    old = load(F_{main}, v)
-                    new = Value({reduce}(old, m))
+                {send}
+
+
+@njit(**JIT)
+def push_listed(rank, size, shared, rows, counts, starts, weight_starts, coming, neighbors
+                {edge_arrays}{fields}{constants}):
+    while True:
+        first = fetch_add(shared, 24, CHUNK)
+        if first >= rows.size:
+            break
+        for i in range(first, min(first + CHUNK, rows.size)):
+            u = np.uint64(rows[i])
+            {at_sender}
+            for k in range(counts[i]):
+                e = starts[i] + k
+                {send_listed}
+"""
+
+_SEND = """
+v = np.uint64(neighbors[e])
+m = Message({message})
+old = F_{main}[v]
+new = Value({reduce}(old, m))
+while differs(old, new):
+    if compare_swap(F_{main}, v, old, new):
+        coming[v] = True
+        break
+    old = load(F_{main}, v)
+    new = Value({reduce}(old, m))
 """
 
 
@@ -67,6 +89,29 @@ def can_push_blocks(program: KernelProgram) -> bool:
     is_extreme = program.reduce in ("min", "max") and program.message_dtype.kind != "b"
     takes_one = program.updated == (program.main_field,) and set(program.parameters["message"]) <= needs
     return is_extreme and takes_one and program.takes_over and not program.edge_names
+
+
+@dataclass(frozen=True)
+class ListedRows:
+    """Rows whose edges lie anywhere in some arrays."""
+
+    rows: Array  # [R] vertices
+    counts: Array  # [R] edges
+    starts: Array  # [R] where the neighbours of each begin
+    weight_starts: Array  # [R] and its weights
+
+
+@dataclass(frozen=True)
+class ActiveRows:
+    """What the active vertices of every block would take, `[B]` each."""
+
+    vertices: Array
+    edges: Array
+    requests: Array  # of consecutive pages
+    page_bytes: Array
+
+
+_NO_ROWS = ListedRows(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 class BlockPush:
@@ -80,11 +125,12 @@ class BlockPush:
         fields: dict[str, Array],
         active: Array,
     ) -> None:
-        self._worker = load_kernel(_write_text(program)).push
+        self._module = load_kernel(_write_text(program))
         self._program, self._offsets = program, as_unsigned(offsets)
         self._fields = (*fields.values(), *program.constants.values())
         self.active, self._coming = active, np.zeros(offsets.size - 1, np.bool_)
-        compile_worker(self._worker, *self._arguments(Block(0, 0, 0, 0), *no_edges))
+        compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), *no_edges))
+        compile_worker(self._module.push_listed, *self._listed(_NO_ROWS, *no_edges))
 
     @staticmethod
     def scratch_bytes(num_vertices: int) -> int:
@@ -93,40 +139,72 @@ class BlockPush:
 
     def push(self, block: Block, neighbors: Array, weights: Array | None) -> None:
         """Let the active vertices of one block send."""
-        Watch().run(self._worker, team_size(block.num_edges), *self._arguments(block, neighbors, weights))
+        Watch().run(self._module.push, team_size(block.num_edges), *self._arguments(block, neighbors, weights))
+
+    def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
+        """Let these vertices send; their edges lie somewhere in the arrays."""
+        Watch().run(
+            self._module.push_listed, team_size(int(rows.counts.sum())), *self._listed(rows, neighbors, weights)
+        )
 
     def end(self) -> None:
         """End an iteration: who received something better is active in the next one."""
         self.active, self._coming = self._coming, self.active
         self._coming[:] = False
 
-    def count_active(self, blocks: list[Block]) -> tuple[Array, Array]:
-        """Return the numbers of active vertices and of their edges in every block."""
+    def count_active(self, blocks: list[Block], position: int, itemsize: int, joined: int) -> ActiveRows:
+        """Count the active vertices of every block, their edges, and what reading just their rows would take.
+
+        Neighbours begin at byte `position` of a file; rows less than `joined` bytes apart are one request.
+        """
         bounds = np.array([(b.first_row, b.last_row, b.first_edge, b.last_edge) for b in blocks], np.uint64)
-        return _count_active(self.active, self._offsets, bounds.reshape(-1, 4))
+        return ActiveRows(*_count_active(self.active, self._offsets, bounds.reshape(-1, 4), position, itemsize, joined))
 
     def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
         return (*bounds, block.is_whole, self.active, self._coming, self._offsets, *edges, *self._fields)
 
+    def _listed(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
+        edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
+        places = (rows.rows, rows.counts, rows.starts, rows.weight_starts)
+        return (*places, self._coming, *edges, *self._fields)
+
 
 @njit(**JIT)
-def _count_active(active, offsets, bounds):
-    """Count the active vertices of every block and those of their edges that lie in it."""
-    vertices, edges = np.zeros(bounds.shape[0], np.int64), np.zeros(bounds.shape[0], np.int64)
+def _count_active(active, offsets, bounds, position, itemsize, joined):
+    """Return for every block: active vertices, those of their edges that lie in it, requests, bytes of their pages."""
+    counts = np.zeros((4, bounds.shape[0]), np.int64)
     for i in range(bounds.shape[0]):
+        read_to = np.int64(-1)
         for u in range(bounds[i, 0], bounds[i, 1]):
-            if active[u]:
-                vertices[i] += 1
-                edges[i] += np.int64(min(offsets[u + np.uint64(1)], bounds[i, 3]) - max(offsets[u], bounds[i, 2]))
-    return vertices, edges
+            if not active[u]:
+                continue
+            first = np.int64(max(offsets[u], bounds[i, 2]))
+            last = np.int64(min(offsets[u + np.uint64(1)], bounds[i, 3]))
+            counts[0, i] += 1
+            counts[1, i] += last - first
+            if first == last:
+                continue
+            begin = (position + first * itemsize) // PAGE * PAGE
+            end = (position + last * itemsize + PAGE - 1) // PAGE * PAGE
+            if read_to < 0 or begin > read_to + joined:
+                counts[2, i] += 1
+                counts[3, i] += end - begin
+            else:
+                counts[3, i] += max(end - read_to, 0)
+            read_to = end
+    return counts[0], counts[1], counts[2], counts[3]
 
 
 def _write_text(program: KernelProgram) -> str:
     main, sent = program.main_field, sender_names(program)
     names = {"source": "np.int64(u)", "weight": "1", **sent}
     names |= {name: f"{name}[e]" for name in program.edge_arrays}
+    reduce = {"min": "minimum", "max": "maximum"}[program.reduce]
+    send = _SEND.format(message=program.text_of_call("message", names), main=main, reduce=reduce)
+    names |= {"weight": "weight[weight_starts[i] + k]"} if program.weighted else {}
+    send_listed = _SEND.format(message=program.text_of_call("message", names), main=main, reduce=reduce)
     return HEAD + _TEXT.format(
         types=type_lines(Value=program.field_dtypes[main], Message=program.message_dtype),
         functions=program.text_of_functions(("message",)),
@@ -134,7 +212,6 @@ def _write_text(program: KernelProgram) -> str:
         fields=listed(f"F_{name}" for name in program.field_dtypes),
         constants=listed(program.constants),
         at_sender=block("\n".join(f"{local} = F_{name}[u]" for name, local in sent.items()) or "pass", 3),
-        message=program.text_of_call("message", names),
-        reduce={"min": "minimum", "max": "maximum"}[program.reduce],
-        main=main,
+        send=block(send, 4),
+        send_listed=block(send_listed, 4),
     )

@@ -1,0 +1,35 @@
+"""Which way is the cheapest for each block: the costs of HyTGraph (formulas 1 to 3) on a link that was measured.
+
+filter      bytes of the block / bandwidth
+compact     requests * seconds per request + bytes of their pages / bandwidth
+zero_copy   pages * seconds per page fault
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tgraph.memory.far_file import ALIGNMENT
+from tgraph.memory.link import Link
+from tgraph.runtime import Array
+
+TRANSFERS = ("filter", "compact", "zero_copy")
+
+
+def choose_transfers(link: Link, block_bytes: Array, requests: Array, page_bytes: Array) -> Array:
+    """Return the position in `TRANSFERS` of the cheapest way for every block.
+
+    `requests` and `page_bytes` are how many requests the active rows need and the bytes of all their pages.
+
+    >>> link = Link(bytes_per_second=1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4)
+    >>> megabyte = np.full(3, 1e6)
+    >>> [TRANSFERS[i] for i in choose_transfers(link, megabyte, np.array([100, 5, 0]), np.array([8e5, 2e4, 0]))]
+    ['filter', 'compact', 'zero_copy']
+    """
+    costs = [
+        block_bytes / link.bytes_per_second + link.seconds_per_request,
+        requests * link.seconds_per_request + page_bytes / link.bytes_per_second,
+        page_bytes / ALIGNMENT * link.seconds_per_fault,
+    ]
+    order = np.array([0, 2, 1])  # of equal costs the first is taken: whole blocks, then no request at all
+    return order[np.argmin(np.stack(costs)[order], axis=0)]
