@@ -17,6 +17,7 @@ import mmap
 import os
 import platform
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -99,7 +100,7 @@ def _seconds_per_fault(path: str | os.PathLike[str], places: np.ndarray[tuple[in
 def _read_kept(path: Path) -> dict[str, Link]:
     try:
         return {name: Link(**figures) for name, figures in json.loads(path.read_text()).items()}
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
@@ -111,4 +112,5 @@ def _keep(path: Path, known: dict[str, Link]) -> None:
         temporary.write_text(json.dumps({name: asdict(link) for name, link in known.items()}, indent=1))
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
