@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
-    from tgraph.memory import open
+    from tgraph.memory import build_file, open
     from tgraph.program import Program
     from tgraph.results import Result
 
@@ -86,7 +86,7 @@ _HOMES = {
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
-    "tgraph.memory": ("open",),
+    "tgraph.memory": ("build_file", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
 }
@@ -100,6 +100,7 @@ __all__ = [
     "absolute",
     "betweenness",
     "bfs",
+    "build_file",
     "cdlp",
     "closeness",
     "coloring",

@@ -6,6 +6,7 @@ Random ones take a `seed` and give the same graph for it on any number of thread
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,27 @@ def rmat(
     sources, targets = rmat_edges(scale, edge_factor << scale, shares, check_seed(seed), permute)
     policies = {"duplicates": duplicates, "self_loops": self_loops}
     return _build(sources, targets, 1 << scale, weights, seed, directed, runtime, device, **policies)
+
+
+def rmat_chunks(
+    scale: int,
+    edge_factor: int = 16,
+    *,
+    seed: int = 0,
+    probabilities: tuple[float, float, float, float] = (0.57, 0.19, 0.19, 0.05),
+    permute: bool = True,
+    edges_per_chunk: int = 1 << 22,
+) -> Iterator[tuple[Array, Array]]:
+    """Yield the edges of the same graph as `rmat`, chunk by chunk, for `tgraph.build_file`.
+
+    >>> [len(sources) for sources, targets in rmat_chunks(10, 8, edges_per_chunk=5000)]
+    [5000, 3192]
+    """
+    scale = check_whole("scale", scale, 0, MAX_SCALE)
+    total = check_whole("edge_factor", edge_factor, 0) << scale
+    shares, number = _check_probabilities(probabilities), check_seed(seed)
+    for first in range(0, total, check_whole("edges_per_chunk", edges_per_chunk, 1)):
+        yield rmat_edges(scale, min(edges_per_chunk, total - first), shares, number, permute, first)
 
 
 def erdos_renyi(

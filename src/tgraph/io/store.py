@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import shutil
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -121,13 +122,7 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
         rows = zip(names[side], graph.adjacency(side).to_numpy(), strict=True)
         tensors |= {name: array for name, array in rows if array is not None}
     tensors |= _label_tensors(graph)
-    metadata = {
-        "format": FORMAT,
-        "version": str(VERSION),
-        "directed": json.dumps(bool(graph.directed)),
-        "num_edges": json.dumps(int(graph.num_edges)),
-        "is_sorted": json.dumps(bool(graph.is_sorted)),
-    }
+    metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
     with replacing(path) as temporary:
         _write_tensors(temporary, tensors, metadata)
 
@@ -301,17 +296,44 @@ def _label_tensors(graph: Graph) -> dict[str, Array]:
     return {"vertex_label_bytes": np.frombuffer(b"".join(texts), np.uint8), "vertex_label_offsets": offsets}
 
 
+def graph_metadata(directed: bool, num_edges: int, is_sorted: bool) -> dict[str, str]:
+    """Return what the header says of a graph."""
+    return {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "directed": json.dumps(bool(directed)),
+        "num_edges": json.dumps(int(num_edges)),
+        "is_sorted": json.dumps(bool(is_sorted)),
+    }
+
+
+def write_parts(path: Path, parts: dict[str, tuple[Path, np.dtype[Any]]], metadata: dict[str, str]) -> None:
+    """Write the file from tensors that lie in files of their own: name to file and element type."""
+    ordered = sorted(parts.items(), key=lambda item: -item[1][1].itemsize)
+    sizes = [(name, dtype, part.stat().st_size // dtype.itemsize) for name, (part, dtype) in ordered]
+    with path.open("wb") as file:
+        file.write(_header(sizes, metadata))
+        for _, (part, _dtype) in ordered:
+            with part.open("rb") as content:
+                shutil.copyfileobj(content, file, 1 << 24)
+
+
 def _write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
     """Write the safetensors layout straight from the arrays; the library would copy them all in memory first."""
     ordered = sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize)  # keeps every tensor aligned
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, array in ordered:
-        begin, end = end, end + array.nbytes
-        header[name] = {"dtype": _NAMES[array.dtype], "shape": [array.size], "data_offsets": [begin, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
+        file.write(_header([(name, array.dtype, array.size) for name, array in ordered], metadata))
         for _, array in ordered:
             np.ascontiguousarray(array).astype(_DTYPES[_NAMES[array.dtype]], copy=False).tofile(file)
+
+
+def _header(tensors: list[tuple[str, np.dtype[Any], int]], metadata: dict[str, str]) -> bytes:
+    """Return what stands before tensors (name, type, size) that follow one behind the other."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, dtype, size in tensors:
+        begin, end = end, end + size * dtype.itemsize
+        header[name] = {"dtype": _NAMES[dtype], "shape": [size], "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text

@@ -5,6 +5,7 @@ file on disk. Vertex data stays near, edges come in blocks.
 """
 
 from tgraph.memory.budget import Budget, parse_bytes
+from tgraph.memory.builder import build_file
 from tgraph.memory.edge_stream import EdgeStream
 from tgraph.memory.far_file import FarFile
 from tgraph.memory.far_graph import FarGraph, open
@@ -20,6 +21,7 @@ __all__ = [
     "Link",
     "LoadedBlock",
     "Moved",
+    "build_file",
     "link_for",
     "open",
     "parse_bytes",

@@ -22,9 +22,9 @@ ONE = np.uint64(1)
 
 
 def rmat_edges(
-    scale: int, num_edges: int, probabilities: tuple[float, ...], seed: int, permute: bool = True
+    scale: int, num_edges: int, probabilities: tuple[float, ...], seed: int, permute: bool = True, first: int = 0
 ) -> tuple[Array, Array]:
-    """Return sources and targets, `[num_edges]`, of a graph with 2^scale vertices.
+    """Return sources and targets, `[num_edges]`, of a graph with 2^scale vertices, from edge `first` of it on.
 
     `probabilities` are those of the four quarters: first and second half of the sources, of the targets within each.
     With `permute`, vertices are renamed by a random permutation, so that an id says nothing about a degree.
@@ -39,9 +39,8 @@ def rmat_edges(
     limits = np.asarray([_limit(fsum(probabilities[:k])) for k in (1, 2, 3)], np.uint64)
     constants = scramble_constants(seed, VERTEX_STREAM)
     size = team_size(num_edges)
-    run_team(
-        _fill_edges, size, stream_key(seed, EDGE_STREAM), np.uint64(scale), limits, permute, constants, sources, targets
-    )
+    numbers = stream_key(seed, EDGE_STREAM), np.uint64(first), np.uint64(scale)
+    run_team(_fill_edges, size, *numbers, limits, permute, constants, sources, targets)
     return sources, targets
 
 
@@ -51,13 +50,13 @@ def _limit(share: float) -> int:
 
 
 @njit(**JIT)
-def _fill_edges(rank, size, key, scale, limits, permute, constants, sources, targets):
+def _fill_edges(rank, size, key, first_edge, scale, limits, permute, constants, sources, targets):
     """Writes the thread's part of the edges. The comparisons are added up: a branch would be mispredicted."""
     first, last = part(rank, size, sources.size)
     first_limit, second_limit, third_limit = limits[0], limits[1], limits[2]
     for i in range(first, last):
         source, target = np.uint64(0), np.uint64(0)
-        counter = np.uint64(i) * scale
+        counter = (first_edge + np.uint64(i)) * scale
         for level in range(scale):
             bits = hash_number(key, counter + np.uint64(level))
             lower = np.uint64(bits >= second_limit)
