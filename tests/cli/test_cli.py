@@ -131,10 +131,19 @@ def test_memory_leaves_the_edges_in_the_file(call, city, tmp_path):
     assert trace["iterations"][0]["moved"] == {"filter": 16}
 
 
+def test_generate_within_a_budget_is_the_same_graph(call, tmp_path):
+    for file, options in (("near", []), ("far", ["--memory", "1MiB"])):
+        assert call("generate", tmp_path / f"{file}.safetensors", "--scale", 10, "--seed", 4, *options)[0] == 0
+    near, far = (tg.read(tmp_path / f"{file}.safetensors", runtime="numpy") for file in ("near", "far"))
+    assert near.out_targets.tolist() == far.out_targets.tolist()
+    assert far.has_in_edges
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["pagerank", "CITY", "--memory", "1MiB"], "tgraph convert"),
+        (["generate", "x.safetensors", "--kind", "grid", "--memory", "1MiB"], "--kind rmat"),
         (["bfs", "CITY", "--source", "zoe"], "vertex 'zoe' is not in the graph"),
         (["pagerank", "absent.txt"], "absent.txt"),
         (["pagerank", "CITY", "--out", "ranks.xlsx"], "must end in one of .parquet, .csv, .npz"),

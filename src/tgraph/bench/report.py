@@ -89,7 +89,8 @@ def _head(outcomes: Outcomes, settings: Settings, command: str) -> list[str]:
         "candidate has a process of its own that holds the graph in its own form; they take turns in every round, on",
         "the same graph, from the same vertices, with the same threads and huge pages (`glibc.malloc.hugetlb=1`).",
         "Loading and the first call, which compiles, are not part of the times. GAP's programs load the graph in every",
-        "turn, run twice, and their second own `Trial Time` counts. tgraph runs on its numpy runtime.",
+        "turn, run twice, and their second own `Trial Time` counts; the others run twice too where they take less than",
+        "a second, and the second counts. tgraph runs on its numpy runtime.",
         "",
         "`-`: not there, or too slow for a graph of this size. `¹`: slower than the limit of "
         f"{settings.limit_seconds:g} s, so run once. `?`: an answer that cannot be compared. `✗`: another answer, see",

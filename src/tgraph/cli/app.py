@@ -3,10 +3,11 @@
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.status import Status
 
 import tgraph as tg
 from tgraph.cli import options as opt
@@ -14,9 +15,7 @@ from tgraph.cli.algorithms import app as algorithms
 from tgraph.cli.bench import bench
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
-
-if TYPE_CHECKING:
-    pass
+from tgraph.errors import InvalidArgumentError
 
 app = typer.Typer(
     name="tgraph",
@@ -108,11 +107,22 @@ def generate(
         tuple[int, int] | None, typer.Option(metavar="LOW HIGH", help="Random integer weights, LOW <= weight < HIGH.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same graph.")] = 0,
+    memory: Annotated[
+        str | None, typer.Option(help="rmat to .safetensors: make it on disk, with no more than this, such as 2GiB.")
+    ] = None,
 ) -> None:
     """Generate a graph.
 
     Example: tgraph generate kron.safetensors --kind rmat --scale 20 --weights 1 256
     """
+    if memory is not None:
+        if kind is not Kind.rmat or weights is not None:
+            raise InvalidArgumentError("--memory makes graphs of --kind rmat without --weights only")
+        chunks = tg.generate.rmat_chunks(scale, edge_factor, seed=seed)
+        with Status("making edges", console=Console(stderr=True)) as status:
+            tg.build_file(chunks, out, num_vertices=1 << scale, memory=memory, say=status.update)
+        typer.echo(f"wrote {out}")
+        return
     sizes: dict[Kind, dict[str, Any]] = {
         Kind.rmat: {"scale": scale, "edge_factor": edge_factor},
         Kind.erdos_renyi: {"num_vertices": vertices, "num_edges": edges},
