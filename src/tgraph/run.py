@@ -7,6 +7,7 @@ know any engine, and importing tgraph loads none.
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -32,6 +33,7 @@ class How(TypedDict, total=False):
     direction: str
     kernel: str
     transfer: str
+    checkpoint: str | os.PathLike[str] | None
     runtime: str | None
     device: str | None
     threads: int | None
@@ -47,6 +49,7 @@ class Options:
     progress: str = "auto"
     kernel: str = "auto"
     transfer: str = "hybrid"
+    checkpoint: str | os.PathLike[str] | None = None
 
 
 def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
@@ -66,6 +69,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
             - transfer: For graphs from `tgraph.open`, how the edges of active vertices are moved: `filter` (whole
               blocks), `compact` (the pages of their rows), `zero_copy` (the mapped file in place) or `hybrid` (the
               cheapest of these for each block and iteration).
+            - checkpoint: For graphs from `tgraph.open`, a folder in which the run notes now and then how far it is; the
+              same call goes on from there after it was killed.
             - runtime, device: Move the graph there first.
             - threads: Threads of the CPU kernels during this run.
             - progress: True, False, or `auto`: on a terminal, after a second.
@@ -83,6 +88,10 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     """
     options = check_how(max_iterations, how)
     engine = how.get("engine", "out_of_memory" if graph.is_far else "in_memory")
+    if options.checkpoint is not None and engine != "out_of_memory":
+        raise InvalidArgumentError(
+            f"checkpoint={os.fspath(options.checkpoint)!r} is for graphs from tgraph.open; leave it out"
+        )
     module: Any = importlib.import_module(f"tgraph.engine.{engine}")
     with use_threads(how.get("threads")):
         result: Result = module.run(program, placed(graph, how), options)
@@ -115,7 +124,7 @@ def check_how(limit: int | None, how: How) -> Options:
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
-    return Options(direction, None if limit is None else int(limit), progress, kernel, transfer)
+    return Options(direction, None if limit is None else int(limit), progress, kernel, transfer, how.get("checkpoint"))
 
 
 class use_threads:  # noqa: N801 - reads as a statement

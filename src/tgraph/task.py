@@ -60,6 +60,8 @@ class Task:
         options = check_how(max_iterations, how)
         if options.kernel == "plain":
             raise InvalidArgumentError(f"kernel='plain' is not there for {name}; use kernel='auto'")
+        if options.checkpoint is not None:
+            raise InvalidArgumentError(f"checkpoint= is not there for {name}; leave it out")
         if graph.is_far and not streams:
             raise InvalidArgumentError(
                 f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"

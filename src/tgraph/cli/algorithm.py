@@ -51,6 +51,7 @@ def _shared_options(
     device: opt.Device = None,
     threads: opt.Threads = None,
     memory: opt.Memory = None,
+    checkpoint: opt.CheckpointFolder = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Carry the options of every algorithm verb; only its signature is used."""
@@ -76,6 +77,6 @@ def _give_signature(command: Callable[..., None], verb: Verb) -> None:
 
 def _run_options(shared: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a run; `max_iterations` only where it was given, so that each verb keeps its default."""
-    how = {"direction": shared["direction"], "threads": shared["threads"]}
+    how = {"direction": shared["direction"], "threads": shared["threads"], "checkpoint": shared["checkpoint"]}
     how["progress"] = "off" if shared["quiet"] else "auto"
     return how if shared["max_iterations"] is None else {**how, "max_iterations": shared["max_iterations"]}

@@ -37,6 +37,10 @@ Memory = Annotated[
     str | None,
     typer.Option(help="For a .safetensors file: leave the edges in it and use no more than this, such as 512MiB."),
 ]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(help="With --memory: note here how far the run is; the same command goes on after it was killed."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Let edges count by their weights.")]
 Seed = Annotated[int, typer.Option(help="Another seed, another order or choice; the same seed, the same answer.")]

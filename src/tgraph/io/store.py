@@ -124,7 +124,7 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
     tensors |= _label_tensors(graph)
     metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
     with replacing(path) as temporary:
-        _write_tensors(temporary, tensors, metadata)
+        write_tensors(temporary, tensors, metadata)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -307,6 +307,12 @@ def graph_metadata(directed: bool, num_edges: int, is_sorted: bool) -> dict[str,
     }
 
 
+def read_tensors(path: FilePath) -> tuple[dict[str, Array], dict[str, str]]:
+    """Return the mapped tensors and the metadata of any file that `write_tensors` made."""
+    metadata: dict[str, str] = _read_header(path)[1].get("__metadata__", {})
+    return {name: array for name, (_, array) in _map_tensors(path).items()}, metadata
+
+
 def write_parts(path: Path, parts: dict[str, tuple[Path, np.dtype[Any]]], metadata: dict[str, str]) -> None:
     """Write the file from tensors that lie in files of their own: name to file and element type."""
     ordered = sorted(parts.items(), key=lambda item: -item[1][1].itemsize)
@@ -318,7 +324,7 @@ def write_parts(path: Path, parts: dict[str, tuple[Path, np.dtype[Any]]], metada
                 shutil.copyfileobj(content, file, 1 << 24)
 
 
-def _write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
+def write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
     """Write the safetensors layout straight from the arrays; the library would copy them all in memory first."""
     ordered = sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize)  # keeps every tensor aligned
     with path.open("wb") as file:

@@ -1,8 +1,7 @@
 """Blocks of edges on their way to near memory: the next ones are read while one is computed on.
 
-Some blocks stay near once they were read whole, as many as their bytes allow, and are used first in every later round.
-The others pass through a few buffers in turn. Which blocks stay is settled by the order in which they are first asked
-for, so that the order of computing is the same in every run.
+Some blocks stay near once they were read whole, the first ones that their bytes allow, and come first in every round.
+The others pass through a few buffers in turn. The order is the same in every round and every run.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class BlockLoader:
     ) -> None:
         self.blocks, self._moved = blocks, Moved()
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
-        self._kept_bytes, self._kept = kept_bytes, dict[int, LoadedBlock]()
+        self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         largest = max((block.num_edges for block in blocks), default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
 
@@ -86,7 +85,8 @@ class BlockLoader:
                 self._moved.num_blocks["kept"] += 1
                 yield self._kept[number]
         wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
-        coming = deque((number, way) for number, way in wanted if number not in self._kept)
+        missing = [(number, way) for number, way in wanted if number not in self._kept]
+        coming = deque(sorted(missing, key=lambda one: one[0] not in self._to_keep))
         free, pending = list(self._buffers), deque[_Load]()
         while coming or pending:
             while coming and free:
@@ -113,11 +113,7 @@ class BlockLoader:
 
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
-        block = self.blocks[number]
-        own_bytes = sum(aligned_bytes(block.num_edges * array.dtype.itemsize) for array in self._arrays)
-        is_kept = block.is_whole and own_bytes <= self._kept_bytes
-        if is_kept:
-            self._kept_bytes -= own_bytes
+        block, is_kept = self.blocks[number], number in self._to_keep
         buffers = self._make_buffers(block.num_edges) if is_kept else free.pop()
         reads = []
         for array, buffer in zip(self._arrays, buffers, strict=True):
@@ -146,6 +142,16 @@ class BlockLoader:
         block = self.blocks[number]
         parts = [self._file.mapped(array)[block.first_edge : block.last_edge] for array in self._arrays]
         return _Load(number, block, [], [PendingRead([], part) for part in parts])
+
+    def _choose_kept(self, kept_bytes: int) -> set[int]:
+        """Return the first blocks that fit; pieces of a long row pass by in order."""
+        chosen = set()
+        for number, block in enumerate(self.blocks):
+            size = sum(aligned_bytes(block.num_edges * array.dtype.itemsize) for array in self._arrays)
+            if block.is_whole and size <= kept_bytes:
+                chosen.add(number)
+                kept_bytes -= size
+        return chosen
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
         return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]

@@ -125,7 +125,8 @@ class BlockPush:
         fields: dict[str, Array],
         active: Array,
     ) -> None:
-        self._module = load_kernel(_write_text(program))
+        self.text = _write_text(program)
+        self._module = load_kernel(self.text)
         self._program, self._offsets = program, as_unsigned(offsets)
         self._fields = (*fields.values(), *program.constants.values())
         self.active, self._coming = active, np.zeros(offsets.size - 1, np.bool_)

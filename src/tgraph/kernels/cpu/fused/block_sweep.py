@@ -117,7 +117,8 @@ class BlockSweep:
     ) -> None:
         num_vertices = offsets.size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
-        self._module = load_kernel(_write_text(program, prefetches))
+        self.text = _write_text(program, prefetches)
+        self._module = load_kernel(self.text)
         self._program, self._fields, self._num_vertices = program, fields, num_vertices
         self._offsets = as_unsigned(offsets)
         self._cuts = cut_by_work([offsets])[0]
@@ -127,7 +128,7 @@ class BlockSweep:
         self._new = {name: np.empty_like(fields[name]) for name in names}
         self._totals, self._changes = np.zeros(self._cuts.size - 1), np.zeros(self._cuts.size - 1)
         self._carry = np.full(1, program.nothing)
-        self._total = 0.0
+        self.total = 0.0  # of the program's `total`, before the iteration that comes next
         compile_worker(self._module.prepare, self._cuts[:1], *self._prepared())
         compile_worker(self._module.sweep, *self._arguments(Block(0, 0, 0, 0), *no_edges))
 
@@ -167,7 +168,7 @@ class BlockSweep:
 
     def _begin(self) -> None:
         """Sum up what was found per chunk, in order, and clear it for the next iteration."""
-        self._total = float(np.cumsum(self._totals)[-1]) if self._totals.size else 0.0
+        self.total = float(np.cumsum(self._totals)[-1]) if self._totals.size else 0.0
         self._totals[:] = 0.0
         self._changes[:] = 0.0
 
@@ -179,7 +180,7 @@ class BlockSweep:
         first = np.searchsorted(self._cuts, bounds[0], "right") - 1
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
         return (
-            *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self._total),
+            *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self.total),
             *(self._cuts, self._carry, self._messages, self._new_messages, self._totals, self._changes),
             *(
                 self._program.nothing,
