@@ -27,7 +27,9 @@ Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write the values of all vertices to a .parquet, .csv or .npz file.")
 ]
 Top = Annotated[int, typer.Option("--top", "-k", help="Show this many vertices.", min=0)]
-TraceFile = Annotated[Path | None, typer.Option("--trace", help="Write what each iteration did to a .json file.")]
+TraceFile = Annotated[
+    Path | None, typer.Option("--trace", help="Write what each iteration did to a .json or .html file.")
+]
 Direction = Annotated[str, typer.Option(help="push, pull or auto (chosen per iteration).")]
 RuntimeName = Annotated[str, typer.Option("--runtime", help="numpy (starts fastest) or torch.")]
 Device = Annotated[str | None, typer.Option(help="With --runtime torch: cpu, cuda, mps, ...")]

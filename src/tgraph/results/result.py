@@ -99,6 +99,16 @@ class Result:
         order = np.argsort(values if smallest else _descending(values), kind="stable")[:count]
         return list(zip(self.vertex_ids(order).tolist(), self.column(name)[order].tolist(), strict=True))
 
+    def plot(self, kind: str = "iterations") -> Any:
+        """Draw what the run did, iteration by iteration, as a matplotlib figure.
+
+        Args:
+            kind: `iterations` (active edges and seconds), or `transfers` (bytes from far memory by way of transfer).
+        """
+        from tgraph.results.plots import draw
+
+        return draw(self.trace, kind, f"{self.name}: {kind}")
+
     def to(self, runtime: str | None = None, device: str | None = None) -> Result:
         """Return the result with its tensors and its graph on another runtime or device."""
         target = runtimes.get(runtime, device)
