@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
+    from tgraph.layout.reorder import reorder
     from tgraph.memory import build_file, open
     from tgraph.program import Program
     from tgraph.results import Result
@@ -86,6 +87,7 @@ _HOMES = {
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
+    "tgraph.layout.reorder": ("reorder",),
     "tgraph.memory": ("build_file", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
@@ -133,6 +135,7 @@ __all__ = [
     "php",
     "random_walks",
     "read",
+    "reorder",
     "run",
     "runtime",
     "scc",
