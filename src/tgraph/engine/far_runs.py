@@ -129,7 +129,7 @@ class FarPush(FarRun):
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError("update does more than the reduction, or a message asks for its receiver")
         self.budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
-        mask = np.ones(graph.num_vertices, np.bool_) if active is None else active.copy()
+        mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
         self._edges.cut()

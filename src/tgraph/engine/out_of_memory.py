@@ -26,7 +26,7 @@ from tgraph.results.progress import Progress
 from tgraph.run import Options
 from tgraph.runtime import Array, Tensor
 
-TEMPORARY_BYTES = 24  # per vertex, of tensors that `compute` makes and drops
+TEMPORARY_BYTES = 32  # per vertex, of tensors that `compute` makes and drops
 
 
 def run(program: Program, graph: Graph, options: Options) -> Result:
@@ -53,6 +53,7 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
         _refuse_checkpoint(program, options)
         del fields, active, mask, state
         return in_memory.run(program, graph, options, engine_name="out_of_memory")
+    del fields, active, mask  # the engine has what it needs of them
     trace.seconds["init"] = time.perf_counter() - started
     converged, name = False, type(program).__name__
     with Progress(name, options.progress, options.max_iterations) as progress, FarFile(graph.path) as file:

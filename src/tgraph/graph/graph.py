@@ -63,6 +63,7 @@ class Graph:
         labels: VertexLabels | Array | None = None,
         is_sorted: bool = False,
         reverse: Adjacency | None = None,
+        weight_range: tuple[Any, Any, int] | None = None,
     ) -> None:
         put = super().__setattr__
         put("runtime", out.runtime)
@@ -73,7 +74,7 @@ class Graph:
         put("_num_edges", num_edges)
         put("_labels", VertexLabels(labels) if isinstance(labels, np.ndarray) else labels)
         put("_self_loops", None)
-        put("_weight_range", None)
+        put("_weight_range", weight_range)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph does not change; build a new one instead of setting {name!r}")
@@ -241,7 +242,7 @@ class Graph:
         if target is self.runtime:
             return self
         reverse = self._in.to(target) if self.directed and self._in is not None else None
-        return self._with(self._out.to(target), reverse=reverse)
+        return self._with(self._out.to(target), reverse=reverse, weight_range=self._weight_range)
 
     def reverse(self) -> Graph:
         """Return the graph with every edge turned around."""

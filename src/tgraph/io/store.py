@@ -11,7 +11,8 @@ Tensors (little-endian, one behind the other; the format executes nothing on loa
 | `vertex_labels` | int64 `[V]` | optional: the user's ids, where they are integers |
 | `vertex_label_bytes`, `vertex_label_offsets` | uint8 `[B]`, int64 `[V+1]` | optional: the ids as UTF-8 |
 
-The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges` and `is_sorted`. Other tensors are ignored.
+The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_sorted` and, with weights,
+`weight_range`: the smallest, the largest, and how many are NaN. Other tensors are ignored.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
         labels=labels,
         is_sorted=metadata["is_sorted"],
         reverse=reverse,
+        weight_range=metadata["weight_range"] if check == "offsets" else None,
     )
     if check != "offsets":
         check_neighbors(path, "out_targets", out.neighbors, out.num_vertices)
@@ -123,6 +125,8 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
         tensors |= {name: array for name, array in rows if array is not None}
     tensors |= _label_tensors(graph)
     metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
+    if graph.weighted:
+        metadata["weight_range"] = json.dumps([value.item() for value in map(np.asarray, graph.weight_range)])
     with replacing(path) as temporary:
         write_tensors(temporary, tensors, metadata)
 
@@ -152,7 +156,9 @@ def _read_metadata(path: FilePath) -> dict[str, Any]:
         found = metadata.get("version")
         raise FileFormatError(path, "metadata", f"version is {found!r}; this release reads {VERSION}: update tgraph")
     types = {"directed": bool, "num_edges": int, "is_sorted": bool}
-    return {name: _property(path, metadata, name, kind) for name, kind in types.items()}
+    properties = {name: _property(path, metadata, name, kind) for name, kind in types.items()}
+    found = _property(path, metadata, "weight_range", list) if "weight_range" in metadata else None
+    return {**properties, "weight_range": None if found is None else tuple(found)}
 
 
 def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -> Any:

@@ -13,6 +13,7 @@ from tgraph.runtime import Array
 
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
+SLACK = 16  # one part in so many stays free, for what the interpreter allocates meanwhile
 BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
 
 
@@ -52,7 +53,7 @@ class EdgeStream:
     def cut(self, part: float = 1.0) -> None:
         """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near."""
         budget = self._budget
-        available = int(budget.free * part)
+        available = int((budget.free - budget.limit // SLACK) * part)
         block_bytes = min(BLOCK_BYTES, max(available // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
         self.blocks = cut_by_edges(self.offsets, block_bytes // self.edge_bytes)
         largest = max((block.num_edges for block in self.blocks), default=0)

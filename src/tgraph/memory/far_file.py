@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ from tgraph.io.store import map_file
 from tgraph.runtime import Array
 
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
-REQUEST_BYTES = 1 << 21
-REQUESTS_IN_FLIGHT = 4
+REQUEST_BYTES = 1 << 20
+REQUESTS_IN_FLIGHT = 8
 
 
 def aligned_bytes(num_bytes: int) -> int:
@@ -34,7 +35,15 @@ def aligned_bytes(num_bytes: int) -> int:
 
 def make_buffer(num_bytes: int) -> Array:
     """Return aligned memory `[num_bytes] uint8` that goes back to the system when nobody uses it any more."""
-    return np.frombuffer(mmap.mmap(-1, max(num_bytes, ALIGNMENT)), np.uint8)[:num_bytes]
+    size = max(num_bytes, ALIGNMENT)
+    if hasattr(mmap, "MAP_ANONYMOUS"):
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    else:
+        memory = mmap.mmap(-1, size)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)[:num_bytes]
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ class FarGraph(Graph):
         """Return a graph that differs from this one only in what is given; its rows are the file's."""
         kept = {"path": self.path, "memory": self.memory, "places": self._places}
         kept |= {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
+        kept |= {"weight_range": self._weight_range}
         return FarGraph(out, **{**kept, "is_sorted": self.is_sorted, **changes})
 
 
@@ -144,4 +145,5 @@ def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = 
         labels=graph.vertex_labels,
         is_sorted=graph.is_sorted,
         reverse=reverse,
+        weight_range=graph._weight_range,
     )

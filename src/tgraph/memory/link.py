@@ -16,6 +16,7 @@ import json
 import mmap
 import os
 import platform
+import statistics
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -27,7 +28,7 @@ from tgraph.config import config
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
 
 SMALLEST_FILE = 64 << 20  # to be measured with
-SEQUENTIAL_BYTES = 256 << 20
+SEQUENTIAL_BYTES = 64 << 20  # read several times, from one place after the other
 SMALL_REQUESTS, FAULTS = 1024, 128
 
 
@@ -68,17 +69,22 @@ def measure_link(path: str | os.PathLike[str]) -> Link:
     size = os.stat(path).st_size
     everything = FarArray(0, np.dtype(np.uint8), size // ALIGNMENT * ALIGNMENT)
     places = np.random.default_rng(1).integers(0, everything.size // ALIGNMENT, SMALL_REQUESTS) * ALIGNMENT
+    length = min(SEQUENTIAL_BYTES, everything.size)
+    buffer = make_buffer(aligned_bytes(length))
+    buffer[:] = 0  # the memory itself costs time when it is first used
+    sequential = []
     with FarFile(path) as file:
-        length = min(SEQUENTIAL_BYTES, everything.size)
-        buffer = make_buffer(aligned_bytes(length))
-        started = time.perf_counter()
-        file.start_read(everything, 0, length, buffer).wait()
-        sequential = time.perf_counter() - started
-        started = time.perf_counter()
+        for first in range(0, min(4 * length, everything.size) - length + 1, length):
+            started = time.perf_counter()
+            file.start_read(everything, first, first + length, buffer).wait()
+            sequential.append(time.perf_counter() - started)
         ranges = np.stack([places, places + ALIGNMENT], axis=1)
+        started = time.perf_counter()
         file.start_ranges(ranges, everything.size, buffer, everything.dtype).wait()
         small = time.perf_counter() - started
-    return Link(length / sequential, small / SMALL_REQUESTS, _seconds_per_fault(path, places[:FAULTS]))
+    return Link(
+        length / statistics.median(sequential), small / SMALL_REQUESTS, _seconds_per_fault(path, places[:FAULTS])
+    )
 
 
 def _seconds_per_fault(path: str | os.PathLike[str], places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:

@@ -14,6 +14,7 @@ from tgraph.memory.link import Link
 from tgraph.runtime import Array
 
 TRANSFERS = ("filter", "compact", "zero_copy")
+COMPACT_GAIN = 0.5  # planning many small requests keeps a core busy: they must cost less than this part of a block
 
 
 def choose_transfers(link: Link, block_bytes: Array, requests: Array, page_bytes: Array) -> Array:
@@ -28,7 +29,7 @@ def choose_transfers(link: Link, block_bytes: Array, requests: Array, page_bytes
     """
     costs = [
         block_bytes / link.bytes_per_second + link.seconds_per_request,
-        requests * link.seconds_per_request + page_bytes / link.bytes_per_second,
+        (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN,
         page_bytes / ALIGNMENT * link.seconds_per_fault,
     ]
     order = np.array([0, 2, 1])  # of equal costs the first is taken: whole blocks, then no request at all
