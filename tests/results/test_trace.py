@@ -38,6 +38,7 @@ def test_to_dicts(trace: Trace) -> None:
         "active_edges": 3,
         "seconds": 0.25,
         "residual": None,
+        "moved": None,
     }
     assert (second["iteration"], second["residual"]) == (2, 0.125)
 
