@@ -77,7 +77,7 @@ def rmat_chunks(
 ) -> Iterator[tuple[Array, Array]]:
     """Yield the edges of the same graph as `rmat`, chunk by chunk, for `tgraph.build_file`.
 
-    >>> [len(sources) for sources, targets in rmat_chunks(10, 8, edges_per_chunk=5000)]
+    >>> [len(sources) for sources, targets in rmat_chunks(10, 8, edges_per_chunk=5000)]  # of chunks
     [5000, 3192]
     """
     scale = check_whole("scale", scale, 0, MAX_SCALE)
