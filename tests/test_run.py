@@ -34,7 +34,7 @@ GRAPH = tg.from_edges([0, 1, 2], [1, 2, 0], runtime="numpy")
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"speed": "high"}, "'speed' is not known here; a run takes engine, direction, kernel, runtime"),
+        ({"speed": "high"}, "'speed' is not known here; a run takes engine, direction, kernel, transfer"),
         ({"engine": "steam"}, "engine='steam' is not known; use one of 'in_memory'"),
         ({"direction": "sideways"}, "direction='sideways' is not known; use one of 'auto', 'push', 'pull'"),
         ({"max_iterations": -1}, "max_iterations=-1 must be a whole number, 0 or more, or None"),
