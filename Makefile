@@ -35,6 +35,7 @@ lint: .venv/installed  ## ruff, mypy and the import-layer check
 bench: .venv/bench-installed  ## Measure everything against every peer; GAP=folder of a built GAP suite, DATA=real graphs
 	$(BIN)/python benchmarks/foundation.py --out docs/benchmarks_foundation.md
 	$(BIN)/python benchmarks/building.py
+	$(BIN)/python benchmarks/programs.py
 	GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/tgraph bench --memory --cold --out docs/benchmarks.md \
 	  $(if $(GAP),--gap $(GAP)) $(if $(DATA),--data $(DATA))
 
