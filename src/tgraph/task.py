@@ -103,7 +103,7 @@ class Task:
         budget.take("vertex data", near_bytes)
         edges = EdgeStream(self.graph, along, with_weights=False, budget=budget)
         edges.cut()
-        with FarFile(self.graph.path) as file:
+        with FarFile(self.graph.path, self.graph.identity) as file:
             loader = edges.loader(file)
             for number, loaded in enumerate(loader.stream(range(len(edges.blocks))), 1):
                 yield edges.offsets, loaded

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import tgraph as tg
 from small_graphs import RUNTIMES, SmallGraph, small_graphs
+from tgraph.algorithms.sssp import ShortestPathHops
 from tgraph.errors import (
     InterruptedRunError,
     InvalidArgumentError,
@@ -244,8 +245,35 @@ def test_a_file_cut_short_is_an_error_and_no_answer() -> None:
     with stored(graph) as far:
         with Path(far.path).open("r+b") as file:
             file.truncate(Path(far.path).stat().st_size // 2)
-        with pytest.raises(StoreReadError, match="too short"):
+        with pytest.raises(StoreReadError, match="was changed"):
             tg.pagerank(far)
+
+
+@pytest.mark.parametrize("transfer", ["filter", "zero_copy"])
+def test_a_file_replaced_after_it_was_opened_is_an_error(transfer: str) -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, runtime="numpy")
+    with stored(graph) as far:
+        tg.write(tg.generate.rmat(10, 8, seed=2, runtime="numpy"), far.path, reverse=True)
+        for run in (tg.pagerank, tg.wcc, tg.hits, lambda far: tg.bfs(far, 0, transfer=transfer)):
+            with pytest.raises(StoreReadError, match=r"tgraph\.open"):
+                run(far)
+
+
+def test_a_file_replaced_during_a_run_is_not_mapped(tmp_path: Path) -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, runtime="numpy")
+    with stored(graph) as far, FarFile(far.path, far.identity) as file:
+        tg.write(graph, far.path, reverse=True)
+        file.check_unchanged()  # what is open is still the old one
+        with pytest.raises(StoreReadError, match="was changed"):
+            file.mapped(far.far_rows("out")[0])
+
+
+def test_paths_of_fewest_edges_are_streamed_too() -> None:
+    graph = tg.generate.rmat(12, 8, seed=1, weights=(0, 5), runtime="numpy").symmetrize()
+    with stored(graph, memory=60 * graph.num_vertices + 4 * graph.num_arcs) as far:
+        hops = tg.run(ShortestPathHops(0, tg.sssp(graph, 0).distances), far)
+        assert hops.trace.kernel == "fused"
+        assert hops.trace.moved_bytes > 0
 
 
 def test_an_interrupted_run_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +298,6 @@ def test_a_run_that_died_goes_on_with_the_same_answer(
 ) -> None:
     graph = tg.generate.rmat(11, 8, seed=2, weights=(1, 100), runtime="numpy").symmetrize()
     run = {**ALGORITHMS, **SCORES}[name]
-    how = {"parents": False} if name == "sssp" else {}
     monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
     looks = iter(range(10_000))
     check_unchanged = FarFile.check_unchanged
@@ -281,13 +308,13 @@ def test_a_run_that_died_goes_on_with_the_same_answer(
             raise RuntimeError("the power is gone")
 
     with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
-        expected = run(far, **how)
+        expected = run(far)
         with monkeypatch.context() as patch:
             patch.setattr(FarFile, "check_unchanged", die_once)
             with pytest.raises(RuntimeError, match="power"):
-                run(far, checkpoint=tmp_path, **how)
+                run(far, checkpoint=tmp_path)
         assert len(list(tmp_path.iterdir())) == 1
-        result = run(far, checkpoint=tmp_path, **how)
+        result = run(far, checkpoint=tmp_path)
         assert result.to_numpy().tobytes() == expected.to_numpy().tobytes()
         assert [one.active_edges for one in result.trace][:4] == [one.active_edges for one in expected.trace][:4]
         assert result.iterations == expected.iterations

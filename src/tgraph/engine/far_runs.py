@@ -32,15 +32,15 @@ class FarRun:
         uses_weights = graph.weighted and "weight" in planned.parameters["message"]
         self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)
         self._fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        self.budget = Budget(graph.memory)
-        self.budget.take("fields", sum(array.nbytes for array in self._fields.values()))
-        self._edges = EdgeStream(graph, direction if graph.directed else "out", uses_weights, self.budget)
+        self._budget = Budget(graph.memory)
+        self._budget.take("fields", sum(array.nbytes for array in self._fields.values()))
+        self._edges = EdgeStream(graph, direction if graph.directed else "out", uses_weights, self._budget)
         self._checkpoint: Checkpoint | None = None
 
     def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
         """Note from now on how far the run is; go on from there if the same run was ended before."""
-        constants, file = sorted(self._kernel_program.constants.items()), os.stat(self._graph.path)
-        identity = fingerprint(self._text(), constants, file.st_size, file.st_mtime_ns, *self._arrays().values())
+        constants = sorted(self._kernel_program.constants.items())
+        identity = fingerprint(self._text(), constants, self._graph.identity, *self._arrays().values())
         self._checkpoint = Checkpoint(folder, type(self._program).__name__, identity)
         noted = self._checkpoint.load(self._arrays())
         if noted is not None:
@@ -85,7 +85,9 @@ class FarSweep(FarRun):
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State) -> None:
         super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
-        self.budget.take("messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs))
+        self._budget.take(
+            "messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs)
+        )
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockSweep(self._kernel_program, *rows, self._fields)
         self._edges.cut()
@@ -127,8 +129,10 @@ class FarPush(FarRun):
     def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str) -> None:
         super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
         if not can_push_blocks(self._kernel_program):
-            raise NotTranslatableError("update does more than the reduction, or a message asks for its receiver")
-        self.budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
+            raise NotTranslatableError(
+                "update does more than the reduction, or a message asks what the receiver has so far"
+            )
+        self._budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)

@@ -56,7 +56,10 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     del fields, active, mask  # the engine has what it needs of them
     trace.seconds["init"] = time.perf_counter() - started
     converged, name = False, type(program).__name__
-    with Progress(name, options.progress, options.max_iterations) as progress, FarFile(graph.path) as file:
+    with (
+        Progress(name, options.progress, options.max_iterations) as progress,
+        FarFile(graph.path, graph.identity) as file,
+    ):
         try:
             if options.checkpoint is not None:
                 engine.resume(options.checkpoint, trace)
@@ -86,7 +89,7 @@ def _result(program: Program, graph: Graph, state: State, trace: Trace, converge
 
 def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_bytes: int) -> Result:
     """Run a program that overrides `compute`: its tensors are near, `edges.aggregate` streams the edges."""
-    with FarFile(graph.path) as file:
+    with FarFile(graph.path, graph.identity) as file:
 
         def make_edges(_graph: Graph, direction: str, edge_data: Mapping[str, Tensor], _kernel: str) -> FarEdges:
             return FarEdges(graph, file, vertex_bytes, direction, edge_data)
@@ -108,7 +111,6 @@ def _find_engine(
         "there are no vertices": graph.num_vertices == 0,
         "messages go both ways": program.along == "both" and graph.directed,
         "it is not monotonic": not is_sweep and not planned.may_resend,
-        "it decides itself when it is done": is_sweep and type(program).is_done is not Program.is_done,
     }
     for obstacle, stands in obstacles.items():
         if stands:

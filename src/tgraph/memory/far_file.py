@@ -11,7 +11,7 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,15 @@ from tgraph.runtime import Array
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
+
+
+FileIdentity: TypeAlias = tuple[int, int, int]  # inode, bytes, time of the last change
+
+
+def identify(file: str | os.PathLike[str] | int) -> FileIdentity:
+    """Return what tells a file, by its name or descriptor, from another one and from a changed one."""
+    status = os.stat(file)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def aligned_bytes(num_bytes: int) -> int:
@@ -76,10 +85,16 @@ class PendingRead:
 class FarFile:
     """An open file, read by several threads. Use it as a context manager."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity: FileIdentity | None = None) -> None:
+        """Open a file; `identity` is what it was when something else was learned from it."""
         self.path = os.fspath(path)
         self._descriptor, self._is_direct = _open(self.path)
-        self._identity = self._look()
+        self._identity = identity or identify(self._descriptor)
+        try:
+            self._compare(identify(self._descriptor))
+        except StoreReadError:
+            os.close(self._descriptor)
+            raise
         self._mapping: Array | None = None
         self._readers = ThreadPoolExecutor(REQUESTS_IN_FLIGHT, "tgraph-read")
 
@@ -118,16 +133,16 @@ class FarFile:
         """Return an array as mapped memory: the system reads the pages that are touched, and no others."""
         if self._mapping is None:
             self._mapping = map_file(self.path, at_random=True)
+            self._compare(identify(self.path))  # the name may have gone to another file since this one was opened
         return self._mapping[array.position : array.position + array.num_bytes].view(array.dtype)
 
     def check_unchanged(self) -> None:
-        """Raise `StoreReadError` if somebody replaced or changed the file since it was opened."""
-        if self._look() != self._identity:
-            raise StoreReadError(f"{self.path} was changed while it was used; the run was ended, start it again")
+        """Raise `StoreReadError` if the file is not, or no longer, what it was."""
+        self._compare(identify(self._descriptor))
 
-    def _look(self) -> tuple[int, int]:
-        status = os.fstat(self._descriptor)
-        return status.st_size, status.st_mtime_ns
+    def _compare(self, found: FileIdentity) -> None:
+        if found != self._identity:
+            raise StoreReadError(f"{self.path} was changed while it was used; open it again with tgraph.open")
 
     def _read_ranges(self, ranges: Array, places: Array, end: int, buffer: Array) -> None:
         for (first, last), place in zip(ranges.tolist(), places.tolist(), strict=True):

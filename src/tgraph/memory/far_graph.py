@@ -11,7 +11,7 @@ from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.memory.budget import format_bytes, parse_bytes
-from tgraph.memory.far_file import FarArray
+from tgraph.memory.far_file import FarArray, FileIdentity, identify
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
 _TURNED = {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
@@ -24,16 +24,27 @@ class FarGraph(Graph):
     A run reads the edges itself, block by block, and keeps vertex data, buffers and kept blocks within the budget.
     """
 
-    __slots__ = ("_places", "memory", "path")
+    __slots__ = ("_places", "identity", "memory", "path")
 
     path: str
+    identity: FileIdentity  # of the file when it was opened
     memory: int  # bytes
     _places: dict[str, FarArray]
 
-    def __init__(self, out: Adjacency, *, path: str, memory: int, places: dict[str, FarArray], **kept: Any) -> None:
+    def __init__(
+        self,
+        out: Adjacency,
+        *,
+        path: str,
+        identity: FileIdentity,
+        memory: int,
+        places: dict[str, FarArray],
+        **kept: Any,
+    ) -> None:
         super().__init__(out, **kept)
         put = object.__setattr__
         put(self, "path", path)
+        put(self, "identity", identity)
         put(self, "memory", memory)
         put(self, "_places", places)
 
@@ -106,7 +117,7 @@ class FarGraph(Graph):
 
     def _with(self, out: Adjacency, **changes: Any) -> Graph:
         """Return a graph that differs from this one only in what is given; its rows are the file's."""
-        kept = {"path": self.path, "memory": self.memory, "places": self._places}
+        kept = {"path": self.path, "identity": self.identity, "memory": self.memory, "places": self._places}
         kept |= {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
         kept |= {"weight_range": self._weight_range}
         return FarGraph(out, **{**kept, "is_sorted": self.is_sorted, **changes})
@@ -129,6 +140,7 @@ def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = 
     ...     int(tg.bfs(graph, 0).levels.max())
     58
     """
+    identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
     graph = store.read(path, check="offsets", runtime=runtime)
     places = {name: FarArray(*place) for name, place in store.locate(path).items()}
     for name, place in places.items():
@@ -138,6 +150,7 @@ def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = 
     return FarGraph(
         graph.adjacency("out"),
         path=os.fspath(path),
+        identity=identity,
         memory=parse_bytes("memory", memory),
         places=places,
         directed=graph.directed,

@@ -1,7 +1,7 @@
 """The kernel for monotonic programs whose edges come in blocks: active vertices of a block send to their neighbours.
 
-A program qualifies if it is monotonic, `update` takes over what the reduction gives (min, max or any), and a message
-needs nothing of its receiver. Then a message may arrive early or twice, and values are changed in place, by
+A program qualifies if it is monotonic, `update` takes over what the reduction gives (min or max), and a message needs
+nothing of its receiver that changes. Then a message may arrive early or twice, and values are changed in place, by
 compare-and-swap and only for the better: the fixed point does not depend on order or threads. Who became active while
 earlier blocks were computed sends in the same iteration, if its own block is still to come.
 
@@ -85,7 +85,7 @@ while differs(old, new):
 
 def can_push_blocks(program: KernelProgram) -> bool:
     """Say whether this kernel can run a program that is monotonic."""
-    needs = {*program.field_dtypes, "weight", "source"}
+    needs = {*program.field_dtypes, "weight", "source", *_receiver_names(program)}
     is_extreme = program.reduce in ("min", "max") and program.message_dtype.kind != "b"
     takes_one = program.updated == (program.main_field,) and set(program.parameters["message"]) <= needs
     return is_extreme and takes_one and program.takes_over and not program.edge_names
@@ -198,10 +198,15 @@ def _count_active(active, offsets, bounds, position, itemsize, joined):
     return counts[0], counts[1], counts[2], counts[3]
 
 
+def _receiver_names(program: KernelProgram) -> dict[str, str]:
+    """Return what stands for the receiver's fields; the main one is not among them, for others change it meanwhile."""
+    return {f"target_{name}": f"F_{name}[v]" for name in program.field_dtypes if name != program.main_field}
+
+
 def _write_text(program: KernelProgram) -> str:
     main, sent = program.main_field, sender_names(program)
     names = {"source": "np.int64(u)", "weight": "1", **sent}
-    names |= {name: f"{name}[e]" for name in program.edge_arrays}
+    names |= {name: f"{name}[e]" for name in program.edge_arrays} | _receiver_names(program)
     reduce = {"min": "minimum", "max": "maximum"}[program.reduce]
     send = _SEND.format(message=program.text_of_call("message", names), main=main, reduce=reduce)
     names |= {"weight": "weight[weight_starts[i] + k]"} if program.weighted else {}
