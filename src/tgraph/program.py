@@ -106,6 +106,15 @@ class Program:
     and the same in every run. The plain path uses them in the next iteration.
     """
 
+    linear: bool = False
+    """With `reduce = "sum"`: the values are the solution of linear equations.
+
+    `message` and `total` are multiples of the main field; `update` is a multiple of `incoming`, one of `total` and a
+    number of the vertex, added up, and does not ask for the old value.
+
+    Then changes can be sent instead of values, and who has little to change need not send: `schedule="delta"`.
+    """
+
     tolerance: float = 0.0
     """With `active = "all"` the run ends when the sum of `change(...)` is not above this."""
 

@@ -24,6 +24,7 @@ ENGINES = ("in_memory", "out_of_memory")
 DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
 TRANSFERS = ("hybrid", "filter", "compact", "zero_copy")
+SCHEDULES = ("auto", "sweep", "delta")
 
 
 class How(TypedDict, total=False):
@@ -33,6 +34,7 @@ class How(TypedDict, total=False):
     direction: str
     kernel: str
     transfer: str
+    schedule: str
     checkpoint: str | os.PathLike[str] | None
     runtime: str | None
     device: str | None
@@ -50,6 +52,7 @@ class Options:
     kernel: str = "auto"
     transfer: str = "hybrid"
     checkpoint: str | os.PathLike[str] | None = None
+    schedule: str = "auto"
 
 
 def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
@@ -69,6 +72,9 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
             - transfer: For graphs from `tgraph.open`, how the edges of active vertices are moved: `filter` (whole
               blocks), `compact` (the pages of their rows), `zero_copy` (the mapped file in place) or `hybrid` (the
               cheapest of these for each block and iteration).
+            - schedule: For graphs from `tgraph.open` and programs over all vertices: `sweep` (all edges in every
+              iteration), `delta` (linear programs: only changes are sent, where most wait first) or `auto` (sweeps, and
+              changes if these would go on for long).
             - checkpoint: For graphs from `tgraph.open`, a folder in which the run notes now and then how far it is; the
               same call goes on from there after it was killed.
             - runtime, device: Move the graph there first.
@@ -120,11 +126,14 @@ def check_how(limit: int | None, how: How) -> Options:
         raise InvalidArgumentError(f"max_iterations={limit!r} must be a whole number, 0 or more, or None for no limit")
     transfer = how.get("transfer", "hybrid")
     check_choice("transfer", transfer, TRANSFERS)
+    schedule = how.get("schedule", "auto")
+    check_choice("schedule", schedule, SCHEDULES)
     progress = how.get("progress", config.progress)
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
-    return Options(direction, None if limit is None else int(limit), progress, kernel, transfer, how.get("checkpoint"))
+    count = None if limit is None else int(limit)
+    return Options(direction, count, progress, kernel, transfer, how.get("checkpoint"), schedule)
 
 
 class use_threads:  # noqa: N801 - reads as a statement

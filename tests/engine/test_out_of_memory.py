@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 import tgraph as tg
 from small_graphs import RUNTIMES, SmallGraph, small_graphs
+from tgraph.algorithms.katz import Katz
 from tgraph.algorithms.sssp import ShortestPathHops
+from tgraph.engine import far_delta
 from tgraph.errors import (
     InterruptedRunError,
     InvalidArgumentError,
@@ -113,8 +115,19 @@ SCORES = {
     ),
     "hits": lambda graph, **how: tg.hits(graph, max_iterations=30, **how),
     "katz": lambda graph, **how: tg.katz(graph, tol_l1=1e-12, **how),
+    "pagerank_delta": lambda graph, **how: SCORES["pagerank"](graph, **how, **by_changes(graph)),
+    "pagerank_to_one_delta": lambda graph, **how: SCORES["pagerank_to_one"](graph, **how, **by_changes(graph)),
+    "php_delta": lambda graph, **how: tg.php(graph, 0, tol_l1=1e-13, **how, **by_changes(graph)),
+    "katz_delta": lambda graph, **how: SCORES["katz"](graph, **how, **by_changes(graph)),
+    "weighted_delta": lambda graph, **how: tg.php(
+        graph, 0, tol_l1=1e-13, weighted=graph.weighted, **how, **by_changes(graph)
+    ),
     "heat": lambda graph, **how: tg.run(Heat(), graph, max_iterations=40, **how),
 }
+
+
+def by_changes(graph: tg.Graph) -> dict[str, str]:
+    return {"schedule": "delta"} if isinstance(graph, FarGraph) else {}
 
 
 def assert_same(name: str, near: Any, far: Any) -> None:
@@ -292,7 +305,7 @@ def test_an_interrupted_run_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -
         assert (partial.converged, partial.iterations) == (False, 3)
 
 
-@pytest.mark.parametrize("name", ["pagerank", "pagerank_20", "sssp", "widest"])
+@pytest.mark.parametrize("name", ["pagerank", "pagerank_delta", "pagerank_20", "sssp", "widest"])
 def test_a_run_that_died_goes_on_with_the_same_answer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
@@ -367,6 +380,83 @@ def test_a_kernel_that_cannot_be_had_is_said() -> None:
     graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
     with stored(graph) as far, pytest.raises(InvalidProgramError, match="it is not monotonic"):
         tg.run(Degrees(), far, kernel="fused", max_iterations=2)
+
+
+def web_like() -> tg.Graph:
+    """Pages that link to their neighbours: sweeps go on for long."""
+    random = np.random.default_rng(5)
+    sources = random.integers(0, 4000, 40_000)
+    targets = (sources + random.geometric(0.2, 40_000)) % 4000
+    return tg.from_edges(sources, targets, runtime="numpy")
+
+
+def test_slow_sweeps_give_way_to_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    graph = web_like()
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
+    with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:
+        sweep = tg.pagerank(far, schedule="sweep", max_iterations=300)
+        auto, again = tg.pagerank(far, max_iterations=300), tg.pagerank(far, max_iterations=300, threads=1)
+        assert sweep.converged
+        assert auto.converged
+        assert [one.direction for one in auto.trace][:6] == ["pull"] * 4 + ["push"] * 2
+        assert auto.trace.moved_bytes < sweep.trace.moved_bytes / 2
+        assert np.abs(auto.ranks - sweep.ranks).sum() < 1e-5
+        assert auto.ranks.tobytes() == again.ranks.tobytes()
+        counted = tg.pagerank(far, max_iterations=7)
+        assert (counted.iterations, counted.converged) == (7, False)
+        count, check_unchanged = iter(range(1000)), FarFile.check_unchanged
+
+        def die(file: FarFile) -> None:
+            check_unchanged(file)
+            if next(count) == 40:
+                raise RuntimeError("the power is gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(FarFile, "check_unchanged", die)
+            with pytest.raises(RuntimeError, match="power"):
+                tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
+        resumed = tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
+        assert resumed.ranks.tobytes() == auto.ranks.tobytes()
+        assert resumed.iterations == auto.iterations
+
+
+def test_each_technique_moves_fewer_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = web_like()
+    with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:
+        moved = []
+        for name, value in (("WAITING_PART", 0.5), ("NEAR_ROUNDS", 2), ("TIMES_WHILE_NEAR", 4)):
+            monkeypatch.setattr(far_delta, name, {"WAITING_PART": 0.0, "NEAR_ROUNDS": 1, "TIMES_WHILE_NEAR": 1}[name])
+            without = tg.pagerank(far, schedule="delta", max_iterations=300).trace.moved_bytes
+            monkeypatch.setattr(far_delta, name, value)
+            moved.append(without)
+        everything = tg.pagerank(far, schedule="delta", max_iterations=300).trace.moved_bytes
+        assert moved[0] > everything
+        assert moved[2] > 1.5 * everything
+
+
+def test_changes_need_no_incoming_edges(tmp_path: Path) -> None:
+    graph = tg.generate.rmat(9, 8, seed=1, runtime="numpy")
+    tg.write(graph, tmp_path / "graph.safetensors")
+    result = tg.php(tg.open(tmp_path / "graph.safetensors", "1MiB", "numpy"), 0, tol_l1=1e-12)
+    np.testing.assert_allclose(result.scores, tg.php(graph, 0, tol_l1=1e-12).scores, atol=1e-11)
+
+
+def test_who_cannot_send_changes_says_why() -> None:
+    graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
+    with stored(graph) as far:
+        with pytest.raises(InvalidArgumentError, match="it counts its iterations"):
+            tg.pagerank(far, tol_l1=0, max_iterations=5, schedule="delta")
+        with pytest.raises(InvalidArgumentError, match="it does not say that it is linear"):
+            tg.run(Heat(), far, schedule="delta")
+        with pytest.raises(InvalidArgumentError, match="schedule="):
+            tg.pagerank(far, schedule="soon")
+
+
+def test_values_that_grow_without_end_end() -> None:
+    graph = tg.generate.rmat(6, 8, seed=1, runtime="numpy")
+    with stored(graph) as far:
+        result = tg.run(Katz(1e6, 1.0, 1e-6), far, schedule="delta", max_iterations=2000)
+    assert not result.converged
 
 
 def test_an_empty_graph_has_empty_results() -> None:

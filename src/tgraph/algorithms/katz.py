@@ -24,7 +24,7 @@ from tgraph.runtime import Tensor
 class Katz(Program):
     """Scores before they are normalised."""
 
-    reduce, active, asynchronous = "sum", "all", True
+    reduce, active, asynchronous, linear = "sum", "all", True, True
 
     def __init__(self, alpha: float, beta: float, tol_l1: float) -> None:
         self.alpha, self.beta, self.tolerance = alpha, beta, tol_l1

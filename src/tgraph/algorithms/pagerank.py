@@ -36,7 +36,7 @@ class PageRank(Program):
     others.
     """
 
-    reduce, active = "sum", "all"
+    reduce, active, linear = "sum", "all", True
 
     weighted = False
 

@@ -25,7 +25,7 @@ from tgraph.runtime import Tensor
 class PHP(Program):
     """Scores of all vertices with respect to one source (a vertex number)."""
 
-    reduce, active, asynchronous = "sum", "all", True
+    reduce, active, asynchronous, linear = "sum", "all", True, True
 
     weighted = False
 

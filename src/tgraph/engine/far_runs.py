@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import asdict, replace
@@ -11,10 +12,10 @@ import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
-from tgraph.kernels.cpu.fused.block_push import ActiveRows, BlockPush, can_push_blocks
+from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph, Link, link_for
+from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, Link, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
 from tgraph.memory.transfer import TRANSFERS, choose_transfers
 from tgraph.memory.transfer.compact import JOINED_BYTES
@@ -23,9 +24,14 @@ from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
+FIRST_SWEEPS = 4  # show how fast the residual falls
+MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
+
 
 class FarRun:
-    """What both share: the budget, the edges in blocks, and the checkpoint."""
+    """What they share: the budget, the edges in blocks, and the checkpoint."""
+
+    schedule: str  # its name
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
@@ -35,24 +41,33 @@ class FarRun:
         self._budget = Budget(graph.memory)
         self._budget.take("fields", sum(array.nbytes for array in self._fields.values()))
         self._edges = EdgeStream(graph, direction if graph.directed else "out", uses_weights, self._budget)
-        self._checkpoint: Checkpoint | None = None
+        self.checkpoint: Checkpoint | None = None
+        self.gives_way = False  # to another schedule that would end sooner
 
-    def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
-        """Note from now on how far the run is; go on from there if the same run was ended before."""
+    def make_checkpoint(self, folder: str | os.PathLike[str]) -> Checkpoint:
+        """Return the place where this run notes how far it is."""
         constants = sorted(self._kernel_program.constants.items())
         identity = fingerprint(self._text(), constants, self._graph.identity, *self._arrays().values())
-        self._checkpoint = Checkpoint(folder, type(self._program).__name__, identity)
-        noted = self._checkpoint.load(self._arrays())
-        if noted is not None:
-            for iteration in noted["trace"]:
-                trace.add(Iteration(**iteration))
-            self._state.iteration, self._state.residual = len(trace), noted["residual"]
-            self._take_up(noted)
+        return Checkpoint(folder, type(self._program).__name__, identity)
+
+    def resume(self, checkpoint: Checkpoint, trace: Trace) -> None:
+        """Note from now on how far the run is; go on from there if the same run was ended before."""
+        self.checkpoint = checkpoint
+        noted = checkpoint.load(self._arrays(), self.schedule)
+        if noted is None:
+            return
+        if noted["schedule"] != self.schedule:
+            self.gives_way = self.schedule == "sweep"
+            return
+        for iteration in noted["trace"]:
+            trace.add(Iteration(**iteration))
+        self._state.iteration, self._state.residual = len(trace), noted["residual"]
+        self._take_up(noted)
 
     def forget(self) -> None:
         """Remove the checkpoint of a run that has ended."""
-        if self._checkpoint is not None:
-            self._checkpoint.remove()
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
 
     def _text(self) -> str:
         """Return the kernel's text."""
@@ -69,21 +84,47 @@ class FarRun:
     def _take_up(self, noted: dict[str, Any]) -> None:
         """Take the numbers of a checkpoint over."""
 
+    def _ways(self, transfer: str, link: Link, numbers: list[int], requests: Array, page_bytes: Array) -> list[str]:
+        """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
+
+        `requests` and `page_bytes` are what the active rows of each would take of the neighbours.
+        """
+        if transfer != "hybrid":
+            return [transfer] * len(numbers)
+        block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
+        requests = requests * (2 if self._edges.has_weights else 1)
+        chosen = choose_transfers(link, block_bytes, requests, self._with_weights(page_bytes))
+        return [TRANSFERS[way] for way in chosen]
+
+    def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
+        """Return the bytes that the system will read for blocks that are used in place."""
+        sizes = zip(numbers, ways, self._with_weights(page_bytes).tolist(), strict=True)
+        touched = sum(int(size) for number, way, size in sizes if way == "zero_copy" and not loader.is_kept(number))
+        return {"zero_copy": touched} if touched else {}
+
+    def _with_weights(self, neighbor_bytes: Array) -> Array:
+        """Return the bytes of edges whose neighbours take so many."""
+        return neighbor_bytes * (self._edges.edge_bytes / self._edges.arrays[0].dtype.itemsize)
+
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         """End an iteration."""
         trace.add(done)
         self._state.iteration += 1
         progress.show(done)
-        if self._checkpoint is not None:
+        if self.checkpoint is not None:
             done_so_far = [asdict(iteration) for iteration in trace]
-            noted = {"trace": done_so_far, "residual": self._state.residual, **self._numbers()}
-            self._checkpoint.save(self._arrays(), noted)
+            noted = {"schedule": self.schedule, "trace": done_so_far, "residual": self._state.residual}
+            noted |= self._numbers()
+            self.checkpoint.save(self._arrays(), noted)
 
 
 class FarSweep(FarRun):
     """All vertices are active: every iteration goes through all blocks of the edges that messages come along."""
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State) -> None:
+    schedule = "sweep"
+
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, may_give_way: bool = False) -> None:
+        self._may_give_way = may_give_way
         super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
         self._budget.take(
             "messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs)
@@ -120,11 +161,27 @@ class FarSweep(FarRun):
             self._record(trace, progress, done)
             if self._program.is_done(self._state.iteration, self._state.residual):
                 return True
+            if self._may_give_way and self._sweeps_left(trace, max_iterations) > MANY_SWEEPS:
+                self.gives_way = True
+                return False
         return False
+
+    def _sweeps_left(self, trace: Trace, max_iterations: int | None) -> float:
+        """Return how many more sweeps the residual needs if it goes on to fall as it did in the last two."""
+        left = math.inf if max_iterations is None else max_iterations - self._state.iteration
+        if len(trace) < FIRST_SWEEPS:
+            return 0.0
+        residuals = [trace[place].residual or 0.0 for place in (-3, -1)]
+        if not residuals[-1] < residuals[0]:
+            return left
+        per_sweep = math.log(residuals[-1] / residuals[0]) / 2
+        return min(left, math.log(self._program.tolerance / residuals[-1]) / per_sweep)
 
 
 class FarPush(FarRun):
     """Vertices that changed are active: an iteration goes through the blocks that have some."""
+
+    schedule = "changed"
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str) -> None:
         super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
@@ -138,7 +195,6 @@ class FarPush(FarRun):
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
         self._edges.cut()
         self._transfer = transfer
-        self._per_neighbor_byte = self._edges.edge_bytes / self._edges.arrays[0].dtype.itemsize
 
     def _text(self) -> str:
         return self._kernel.text
@@ -159,34 +215,20 @@ class FarPush(FarRun):
                 return False
             started = time.perf_counter()
             numbers = np.flatnonzero(counts.edges)
-            ways = self._ways(link, counts, numbers)
-            touched = sum(
-                int(counts.page_bytes[number] * self._per_neighbor_byte)
-                for number, way in zip(numbers.tolist(), ways, strict=True)
-                if way == "zero_copy" and not loader.is_kept(number)
-            )
-            for loaded in loader.stream(numbers.tolist(), ways, self._kernel.active):
+            named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
+            ways = self._ways(self._transfer, link, named, counts.requests[numbers], page_bytes)
+            touched = self._touched(loader, named, ways, page_bytes)
+            for loaded in loader.stream(named, ways, self._kernel.active):
                 if loaded.rows is None:
                     self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
                 else:
                     self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
             self._kernel.end()
-            moved = dict(loader.take_moved().num_bytes)
-            if touched:
-                moved["zero_copy"] = touched
+            moved = {**loader.take_moved().num_bytes, **touched}
             seconds = time.perf_counter() - started
             self._record(
                 trace, progress, Iteration("push", _sum(counts.vertices), _sum(counts.edges), seconds, None, moved)
             )
-
-    def _ways(self, link: Link, counts: ActiveRows, numbers: Array) -> list[str]:
-        """Choose how each block is moved; weights are moved like their neighbours."""
-        if self._transfer != "hybrid":
-            return [self._transfer] * numbers.size
-        block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
-        requests = counts.requests[numbers] * (2 if self._edges.has_weights else 1)
-        page_bytes = counts.page_bytes[numbers] * self._per_neighbor_byte
-        return [TRANSFERS[way] for way in choose_transfers(link, block_bytes, requests, page_bytes)]
 
 
 def _sum(counts: Array) -> int:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 
 from tgraph.engine import in_memory
+from tgraph.engine.far_delta import FarDelta, why_no_changes
 from tgraph.engine.far_edges import FarEdges
 from tgraph.engine.far_runs import FarPush, FarSweep
 from tgraph.engine.fields import edge_fields, initial_fields
@@ -62,8 +63,16 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     ):
         try:
             if options.checkpoint is not None:
-                engine.resume(options.checkpoint, trace)
-            converged = engine.run(file, options.max_iterations, trace, progress)
+                engine.resume(engine.make_checkpoint(options.checkpoint), trace)
+            if not engine.gives_way:
+                converged = engine.run(file, options.max_iterations, trace, progress)
+            if engine.gives_way:
+                checkpoint = engine.checkpoint
+                del engine  # and with it its memory
+                engine = FarDelta(planned, graph, state, options.transfer)
+                if checkpoint is not None:
+                    engine.resume(checkpoint, trace)
+                converged = engine.run(file, options.max_iterations, trace, progress)
             engine.forget()
         except KeyboardInterrupt as interrupt:
             partial = _result(program, graph, state, trace, converged=False)
@@ -99,7 +108,7 @@ def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_byt
 
 def _find_engine(
     planned: Plan, graph: FarGraph, state: State, active: Array | None, options: Options
-) -> FarSweep | FarPush:
+) -> FarSweep | FarPush | FarDelta:
     """Return the streaming form of a program, or raise `NotTranslatableError` with what stands in the way."""
     program = planned.program
     is_sweep = program.active == "all"
@@ -115,4 +124,14 @@ def _find_engine(
     for obstacle, stands in obstacles.items():
         if stands:
             raise NotTranslatableError(obstacle)
-    return FarSweep(planned, graph, state) if is_sweep else FarPush(planned, graph, state, active, options.transfer)
+    if not is_sweep:
+        return FarPush(planned, graph, state, active, options.transfer)
+    reason = why_no_changes(planned, graph)
+    if options.schedule == "delta" and reason is not None:
+        raise InvalidArgumentError(
+            f"schedule='delta' cannot run {type(program).__name__}: {reason}; use schedule='auto'"
+        )
+    has_rows = graph.has_in_edges or program.along != "out"
+    if reason is None and (options.schedule == "delta" or (options.schedule == "auto" and not has_rows)):
+        return FarDelta(planned, graph, state, options.transfer)
+    return FarSweep(planned, graph, state, may_give_way=reason is None and options.schedule == "auto")

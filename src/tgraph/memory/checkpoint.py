@@ -44,8 +44,8 @@ class Checkpoint:
         self._saved = time.perf_counter()
         Path(folder).mkdir(parents=True, exist_ok=True)
 
-    def load(self, arrays: Mapping[str, Array]) -> dict[str, Any] | None:
-        """Fill the arrays from the file and return what was noted with them; None if there is no file."""
+    def load(self, arrays: Mapping[str, Array], schedule: str) -> dict[str, Any] | None:
+        """Return what was noted, None if there is no file; fill the arrays, if the file is of this schedule."""
         if not self.path.exists():
             return None
         tensors, metadata = read_tensors(self.path)
@@ -54,9 +54,9 @@ class Checkpoint:
                 f"checkpoint {self.path} belongs to another run: other numbers, functions or another graph; remove it "
                 "or give another folder"
             )
-        for name, array in arrays.items():
-            array.view(np.uint8)[:] = tensors[name].view(np.uint8)
         noted: dict[str, Any] = json.loads(metadata["noted"])
+        for name, array in arrays.items() if noted["schedule"] == schedule else ():
+            array.view(np.uint8)[:] = tensors[name].view(np.uint8)
         return noted
 
     def save(self, arrays: Mapping[str, Array], noted: Mapping[str, Any]) -> None:

@@ -72,6 +72,10 @@ class BlockLoader:
         """Say whether a block is near already."""
         return number in self._kept
 
+    def stays(self, number: int) -> bool:
+        """Say whether a block stays near once it was read whole."""
+        return number in self._to_keep
+
     def stream(
         self, numbers: Sequence[int], ways: Sequence[str] | None = None, active: Array | None = None
     ) -> Iterator[LoadedBlock]:

@@ -111,7 +111,7 @@ class ActiveRows:
     page_bytes: Array
 
 
-_NO_ROWS = ListedRows(*(np.empty(0, np.int64) for _ in range(4)))
+NO_ROWS = ListedRows(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 class BlockPush:
@@ -131,7 +131,7 @@ class BlockPush:
         self._fields = (*fields.values(), *program.constants.values())
         self.active, self._coming = active, np.zeros(offsets.size - 1, np.bool_)
         compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), *no_edges))
-        compile_worker(self._module.push_listed, *self._listed(_NO_ROWS, *no_edges))
+        compile_worker(self._module.push_listed, *self._listed(NO_ROWS, *no_edges))
 
     @staticmethod
     def scratch_bytes(num_vertices: int) -> int:
