@@ -10,7 +10,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.csr import count_between
 from tgraph.layout.partition.by_edges import parts_by_edges
-from tgraph.layout.partition.well_connected import well_connected
+from tgraph.layout.partition.well_connected import well_connected_parts
 from tgraph.runtime import Array
 
 WAYS = ("well_connected", "edges")
@@ -74,7 +74,7 @@ def partition(graph: Graph, num_parts: int, by: str = "well_connected") -> Parti
     if by == "edges":
         parts, order = parts_by_edges(offsets, num_parts), np.arange(offsets.size - 1, dtype=targets.dtype)
     else:
-        parts, order = well_connected(graph, num_parts)
+        parts, order = well_connected_parts(graph, num_parts)
     sizes = np.bincount(parts, minlength=num_parts)
     ends = np.concatenate([[0], np.cumsum(np.diff(offsets)[order])])[np.concatenate([[0], np.cumsum(sizes)])]
     cut_arcs = count_between(offsets, targets, parts)

@@ -17,12 +17,12 @@ from tgraph.runtime import Array
 BLOCKS_PER_PART = 8  # a part is made of about so many blocks, and may have one more than its share
 
 
-def well_connected(graph: Graph, num_parts: int) -> tuple[Array, Array]:
+def well_connected_parts(graph: Graph, num_parts: int) -> tuple[Array, Array]:
     """Return the part of every vertex `[V] int32`, and the vertices `[V]` part by part, near ones together.
 
     >>> import tgraph as tg
     >>> two = tg.from_edges([0, 2, 4, 1, 3, 5], [2, 4, 0, 3, 5, 1], directed=False)
-    >>> parts, order = well_connected(two, 2)
+    >>> parts, order = well_connected_parts(two, 2)
     >>> parts.tolist(), order.tolist()
     ([0, 1, 0, 1, 0, 1], [0, 2, 4, 1, 3, 5])
     """

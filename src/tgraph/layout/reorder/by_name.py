@@ -8,7 +8,7 @@ from tgraph.errors import check_choice
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.cuthill_mckee import cuthill_mckee_order
 from tgraph.kernels.cpu.degree_order import degree_order
-from tgraph.layout.partition import well_connected
+from tgraph.layout.partition import well_connected_parts
 from tgraph.layout.reorder.hubs import hub_order
 from tgraph.runtime import Array
 
@@ -46,6 +46,6 @@ def _order(graph: Graph, by: str) -> Array:
     if by == "senders_first":
         return np.argsort(np.diff(offsets) == 0, kind="stable")
     if by == "well_connected":
-        return well_connected(graph, WELL_CONNECTED_PARTS)[1]
+        return well_connected_parts(graph, WELL_CONNECTED_PARTS)[1]
     both = graph.symmetrize().adjacency("out").to_numpy()[:2] if graph.directed else (offsets, targets)
     return cuthill_mckee_order(*both)
