@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
-    from tgraph.layout.reorder import reorder
+    from tgraph.layout.partition import Partition, partition
+    from tgraph.layout.reorder import PaddedIds, pad, reorder
     from tgraph.memory import build_file, open
     from tgraph.program import Program
     from tgraph.results import Result
@@ -87,7 +88,8 @@ _HOMES = {
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
-    "tgraph.layout.reorder": ("reorder",),
+    "tgraph.layout.partition": ("Partition", "partition"),
+    "tgraph.layout.reorder": ("PaddedIds", "pad", "reorder"),
     "tgraph.memory": ("build_file", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
@@ -96,6 +98,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Graph",
+    "PaddedIds",
+    "Partition",
     "Program",
     "Result",
     "__version__",
@@ -131,7 +135,9 @@ __all__ = [
     "mst",
     "multi_source_bfs",
     "open",
+    "pad",
     "pagerank",
+    "partition",
     "php",
     "random_walks",
     "read",

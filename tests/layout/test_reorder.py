@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,38 @@ def test_the_graph_and_its_results_stay_the_same_under_the_users_ids(graph: tg.G
     if graph.num_vertices:
         label = graph.labels_of([0]).tolist()[0]
         assert dict(tg.bfs(other, label).top(100)) == dict(tg.bfs(graph, label).top(100))
+
+
+def _by_id(result: tg.Result) -> dict[Any, Any]:
+    return dict(zip(result.vertex_ids().tolist(), result.to_numpy().tolist(), strict=True))
+
+
+def _components(result: tg.Result) -> set[frozenset[Any]]:
+    members: dict[Any, set[Any]] = {}
+    for vertex, component in _by_id(result).items():
+        members.setdefault(component, set()).add(vertex)
+    return {frozenset(some) for some in members.values()}
+
+
+@settings(deadline=None)
+@given(graph=odd_graphs(weights=("none",), labels=("none", "integers", "strings", "tuples")), data=st.data())
+@pytest.mark.parametrize("by", ORDERS)
+def test_every_vertex_has_its_own_level_rank_and_component_in_any_order(by: str, graph: tg.Graph, data: Any) -> None:
+    other = tg.reorder(graph, by)
+    assert _components(tg.wcc(other)) == _components(tg.wcc(graph))
+    if graph.num_vertices == 0:
+        return
+    source = graph.labels_of([data.draw(st.integers(0, graph.num_vertices - 1))]).tolist()[0]
+    assert _by_id(tg.bfs(other, source)) == _by_id(tg.bfs(graph, source))
+    ranks, expected = (_by_id(tg.pagerank(one, tol_l1=1e-14, max_iterations=1000)) for one in (other, graph))
+    assert ranks == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+def test_parts_of_the_well_connected_order_lie_one_behind_the_other() -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, runtime="numpy")
+    parts = tg.partition(graph, 64).parts
+    order = tg.reorder(graph, "well_connected").vertex_labels
+    assert (np.diff(parts[order]) >= 0).all()
 
 
 def test_hubs_come_first_and_the_others_keep_their_order() -> None:

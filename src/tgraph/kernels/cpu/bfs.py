@@ -270,6 +270,7 @@ def _search(
     dense, iteration = False, np.int64(0)
     while count > 0:
         if not dense and edges < FEW_EDGES:
+            meeting = meet(shared, meeting, size)  # all have read the counters of the last level, which may be cleared
             if rank == 0:
                 state = (np.int64(iteration), count, edges, unexplored)
                 _follow(shared, may_pull, offsets, neighbors, levels, parents, queues, now, state, rows, times)

@@ -238,3 +238,26 @@ def _count_loops(rank, size, offsets, neighbors, counts):
         for i in range(offsets[row], offsets[row + ONE]):
             count += np.uint64(neighbors[i]) == row
     counts[rank] = count
+
+
+def count_between(offsets: Array, neighbors: Array, groups: Array) -> int:
+    """Return how many edges lead from one group of vertices to another; groups is [V]. Deterministic.
+
+    >>> count_between(np.array([0, 2, 3, 3]), np.array([1, 2, 0], np.int32), np.array([7, 7, 8]))
+    1
+    """
+    size = team_size(neighbors.size)
+    counts = np.zeros(size, np.int64)
+    run_team(_count_different, size, as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(groups), counts)
+    return int(counts.sum())
+
+
+@njit(**JIT)
+def _count_different(rank, size, offsets, neighbors, groups, counts):
+    """Writes counts[rank]."""
+    first, last = _row_part(rank, size, offsets)
+    count = 0
+    for row in range(first, last):
+        for i in range(offsets[row], offsets[row + ONE]):
+            count += groups[neighbors[i]] != groups[row]
+    counts[rank] = count

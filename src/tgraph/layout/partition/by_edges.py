@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tgraph.dtypes import index_dtype
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.runtime import Array
 
@@ -36,3 +37,13 @@ def cut_by_edges(offsets: Array, edges_per_block: int) -> list[Block]:
             blocks.append(Block(row, row + 1, edge, stop, opens=edge == first, closes=stop == last))
         row += 1
     return blocks
+
+
+def parts_by_edges(offsets: Array, num_parts: int) -> Array:
+    """Return the part of every row `[V] int32`: that of its middle edge, where all parts have equally many edges.
+
+    >>> parts_by_edges(np.array([0, 2, 3, 6, 7, 8, 10, 10]), 3).tolist()
+    [0, 0, 1, 2, 2, 2, 2]
+    """
+    ends = 2 * int(offsets[-1]) * np.arange(1, num_parts) // num_parts
+    return np.searchsorted(ends, offsets[:-1] + offsets[1:], "right").astype(index_dtype(num_parts))
