@@ -148,6 +148,19 @@ def test_ids_are_searched_for_where_there_is_no_room_for_a_table(tmp_path: Path,
     assert_built(put(tmp_path, "a.txt", text))
 
 
+def test_strings_with_the_same_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = []
+
+    def poor_hashes(strings: pl.Series, seed: int) -> np.ndarray:
+        seeds.append(seed)
+        return strings.str.len_bytes().to_numpy().astype(np.int64) if seed < 2 else good_hashes(strings, seed)
+
+    good_hashes = vertex_numbers._hashes
+    monkeypatch.setattr(vertex_numbers, "_hashes", poor_hashes)
+    assert_built(put(tmp_path, "a.txt", "ann bob\ncy ann\ndan bob\n"))
+    assert seeds == [0, 1, 2, 0, 1, 2, 2]
+
+
 FRAMES = {
     "plain": ({"source": [5, 7, 5], "target": [7, 9, 5]}, {}),
     "weights": ({"weight": [0.5, 2.0, -1.0], "target": [7, 9, 5], "source": [5, 7, 5]}, {}),

@@ -212,8 +212,9 @@ class _Build:
         metadata = graph_metadata(directed, num_edges, is_sorted=True)
         if "weights" in side.dtypes:
             metadata["weight_range"] = json.dumps(side.weight_range or (1, 1, 0))
-        parts = side.parts("out_offsets", "out_targets", "weights") | labels
+        parts = side.parts("out_offsets", "out_targets", "weights")
         parts |= sides["in"].parts("in_offsets", "in_sources", "in_weights") if "in" in sides else {}
+        parts |= labels
         self.say(f"writing {num_edges:,} edges")
         write_parts(out, parts, metadata)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -24,7 +25,7 @@ from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError
 from tgraph.io.files import write_array
 from tgraph.io.text import MAX_VERTICES_PER_EDGE
-from tgraph.kernels.cpu.vertex_ids import IdTable, id_range, mark_ids
+from tgraph.kernels.cpu.vertex_ids import IdTable, id_range, mark_ids, number_ids
 from tgraph.memory.budget import Budget
 from tgraph.runtime import Array
 
@@ -109,27 +110,12 @@ class IntegerIds:
         return sources, targets
 
     def finish(self, num_edges: int) -> int:
-        count = self._high + 1
-        is_near = self._low >= 0 and count <= MAX_VERTICES_PER_EDGE * num_edges + 1024
+        size = self._high + 1
+        is_near = self._low >= 0 and size <= MAX_VERTICES_PER_EDGE * num_edges + 1024
         if self._are_numbers or (self._keeps_gaps and is_near):
             self._is_plain = True
-        elif self._present is not None:
-            self._present = self._present[:count]
-            num_vertices = int(np.count_nonzero(self._present))
-            self._is_plain = num_vertices == count
-            if not self._is_plain:
-                dtype = index_dtype(num_vertices)
-                self._budget.take("vertex numbers", count * dtype.itemsize)
-                self._numbers = np.cumsum(self._present, dtype=dtype)
-                self._numbers -= 1
-            count = num_vertices
-        else:
-            count = self._known.size
-            self._is_plain = self._low == 0 and self._high == count - 1
-            if not self._is_plain and IdTable.num_bytes(count) <= self._budget.free // 2:
-                self._budget.take("vertex numbers", IdTable.num_bytes(count))
-                self._table = IdTable(self._known)
-        return count
+            return size
+        return self._finish_known() if self._present is None else self._finish_present(self._present[:size])
 
     def numbers_of(self, column: Array, chunk: int) -> Array:
         if self._is_plain:
@@ -150,6 +136,25 @@ class IntegerIds:
         self._present, self._known, self._numbers, self._table = None, np.zeros(0, np.int64), None, None
         for purpose in ("ids", "vertex numbers"):
             self._budget.release(purpose)
+
+    def _finish_present(self, present: Array) -> int:
+        num_vertices = int(np.count_nonzero(present))
+        self._present, self._is_plain = present, num_vertices == present.size
+        if not self._is_plain:
+            dtype = index_dtype(num_vertices)
+            self._budget.take("vertex numbers", present.size * dtype.itemsize)
+            self._numbers = np.cumsum(present, dtype=dtype)
+            self._numbers -= 1
+        return num_vertices
+
+    def _finish_known(self) -> int:
+        num_vertices = self._known.size
+        self._is_plain = self._low == 0 and self._high == num_vertices - 1
+        num_bytes = IdTable.num_bytes(num_vertices)
+        if not self._is_plain and num_bytes <= self._budget.free // 2:
+            self._budget.take("vertex numbers", num_bytes)
+            self._table = IdTable(self._known)
+        return num_vertices
 
     def _collect(self, sources: Array, targets: Array) -> None:
         if self._present is not None and (self._low < 0 or self._high >= self._budget.limit // TABLE_SHARE):
@@ -186,42 +191,46 @@ class IntegerIds:
 
 
 class StringIds:
-    """Strings, numbered in ascending order. The strings of every chunk are kept in a file, each once."""
+    """Strings, numbered in ascending order. The strings of every chunk are kept in a file, each once.
+
+    Strings are told apart by 64-bit hashes with a seed for which no two have the same, which is made sure of.
+    """
 
     def __init__(self, budget: Budget, folder: Path) -> None:
         self._budget, self._folder = budget, folder
         self._known = pl.Series("id", [], dtype=pl.String)
         self._fresh: list[pl.Series] = []  # of the last chunks; some may be known
         self._known_bytes = self._fresh_bytes = 0
-        self._num_chunks = 0
-        self._kind: Any = None
-        self._looked_up: tuple[int, Array] | None = None
+        self._num_chunks = self._seed = 0
+        self._table: IdTable | None = None  # from hashes to numbers
+        self._chunk, self._numbers = -1, np.zeros(0, np.int64)  # the chunk looked up last, the numbers of its strings
 
     def learn(self, sources: Any, targets: Any, where: str) -> tuple[Array, Array]:
-        distinct = pl.concat([sources, targets]).unique().alias("id")
-        kind = pl.Enum(distinct)
-        columns = [column.cast(kind).to_physical().to_numpy() for column in (sources, targets)]
+        positions, distinct = _tell_apart(pl.concat([sources, targets]))
         packed = io.BytesIO()
-        distinct.to_frame().write_ipc(packed)
+        distinct.to_frame("id").write_ipc(packed)
         self._file(self._num_chunks).write_bytes(packed.getbuffer())
         self._num_chunks += 1
         packed.seek(0)
         self._add(pl.read_ipc(packed)["id"])  # a copy that does not hold on to the text of the whole chunk
-        return columns[0], columns[1]
+        return positions[: len(sources)], positions[len(sources) :]
 
     def finish(self, num_edges: int) -> int:
         self._join()
         self._known = self._known.sort()
-        self._kind = pl.Enum(self._known)
+        hashes = _hashes(self._known, self._seed)
+        while not _all_differ(hashes):
+            self._seed += 1
+            hashes = _hashes(self._known, self._seed)
+        self._table = IdTable(hashes)
         return len(self._known)
 
     def numbers_of(self, column: Array, chunk: int) -> Array:
-        if self._looked_up is None or self._looked_up[0] != chunk:
-            names = pl.read_ipc(io.BytesIO(self._file(chunk).read_bytes()))["id"]
-            numbers = names.cast(self._kind).to_physical().to_numpy().astype(index_dtype(len(self._known)))
-            self._looked_up = chunk, numbers
+        if chunk != self._chunk and self._table is not None:
+            names = pl.read_ipc(io.BytesIO(self._file(chunk).read_bytes()))["id"]  # all of them are known
+            self._chunk, self._numbers = chunk, self._table.numbers_of(_hashes(names, self._seed))
             self._file(chunk).unlink()
-        return self._looked_up[1][column]
+        return self._numbers[column]
 
     def write_labels(self, folder: Path) -> Parts:
         sizes = self._known.str.len_bytes().to_numpy()
@@ -235,7 +244,7 @@ class StringIds:
         }
 
     def forget(self) -> None:
-        self._known, self._kind, self._looked_up = self._known.clear(), None, None
+        self._known, self._table, self._numbers = self._known.clear(), None, np.zeros(0, np.int64)
         self._budget.release("ids")
 
     def _file(self, chunk: int) -> Path:
@@ -257,6 +266,27 @@ class StringIds:
     def _reserve(self) -> None:
         self._budget.release("ids")
         self._budget.take("ids", 2 * (self._known_bytes + self._fresh_bytes))
+
+
+def _tell_apart(strings: pl.Series) -> tuple[Array, pl.Series]:
+    """Return the distinct strings, and where every string is among them."""
+    for seed in count():
+        (positions,), _ = number_ids([_hashes(strings, seed)])
+        examples = np.empty(int(positions.max(initial=-1)) + 1, np.int64)
+        examples[positions] = np.arange(positions.size)
+        distinct = strings.gather(examples)
+        if (distinct.gather(positions) == strings).all():
+            break
+    return positions, distinct
+
+
+def _hashes(strings: pl.Series, seed: int) -> Array:
+    return strings.hash(seed).to_numpy().view(np.int64)
+
+
+def _all_differ(values: Array) -> bool:
+    ascending = np.sort(values)
+    return bool((ascending[1:] != ascending[:-1]).all())
 
 
 def _string_bytes(strings: pl.Series) -> int:
