@@ -145,10 +145,14 @@ class _Build:
         self.budget.take("offsets", 8 * (num_vertices + 1))
         for name, side in sides.items():
             for row in sort.sort(side):
-                self.say(f"{row:,} of {num_vertices:,} vertices sorted, {name}going edges")
+                self.say(f"{row:,} of {num_vertices:,} vertices sorted by their {name}-edges")
         self._write(sides, labels, is_directed, out)
 
     def _choose_numbers(self, source: EdgeChunks, count: int | None, folder: Path) -> VertexNumbers:
+        if count is not None and source.num_vertices is not None:
+            raise InvalidArgumentError(
+                f"num_vertices={count}: a native file says itself that it has {source.num_vertices}; leave it out"
+            )
         count = source.num_vertices if count is None else count
         if source.ids == STRING and (count is not None or self.are_numbers):
             raise InvalidArgumentError(
@@ -156,7 +160,7 @@ class _Build:
             )
         if count is not None:
             self._check_offsets_fit(count)
-            return GivenNumbers(count, source.labels)
+            return GivenNumbers(count, {} if self.are_numbers else source.labels)
         if source.ids == STRING:
             return StringIds(self.budget, folder)
         return IntegerIds(self.budget, self.are_numbers, source.keeps_gaps)
@@ -197,10 +201,7 @@ class _Build:
         self.say(f"{num_edges:,} edges taken{part}")
 
     def _check_offsets_fit(self, num_vertices: int) -> None:
-        others = dict(self.budget.parts)
-        self.budget.parts.clear()
-        self.budget.take("offsets", 8 * (num_vertices + 1))
-        self.budget.parts = others
+        Budget(self.budget.limit).take("offsets", 8 * (num_vertices + 1))  # nothing else is taken when they are needed
 
     def _write(self, sides: dict[str, Side], labels: Parts, directed: bool, out: Path) -> None:
         side = sides["out"]
@@ -243,12 +244,16 @@ def _open(
 def _unchanged(
     path: str | os.PathLike[str], opened: Callable[[], AbstractContextManager[EdgeChunks]]
 ) -> Iterator[EdgeChunks]:
-    """Raise at the end if the file is not what it was at the beginning."""
+    """Raise behind the last chunk if the file is not what it was at the beginning."""
     before = identify(path)
-    with opened() as source:
-        yield source
+
+    def checked(chunks: Iterator[EdgeChunk]) -> Iterator[EdgeChunk]:
+        yield from chunks
         if not os.path.exists(path) or identify(path) != before:
             raise StoreReadError(f"{os.fspath(path)} was changed while it was read; nothing was written: build again")
+
+    with opened() as source:
+        yield replace(source, chunks=checked(source.chunks))
 
 
 @contextmanager
@@ -259,7 +264,7 @@ def _naming_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         folder = Path(path).resolve().parent
-        reason = f"no room is left in {folder} for the file and about twice its size of temporary ones"
+        reason = f"no room is left in {folder} for the file and up to four times its size of temporary ones"
         raise OSError(error.errno, f"{reason}; nothing was written: make room or choose another folder") from error
 
 
