@@ -141,6 +141,27 @@ def test_large_ids_behind_small_ones(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert_built(put(tmp_path, "a.txt", text + more + text), memory="1MiB")
 
 
+def test_chunks_have_fewer_bytes_where_lines_are_shorter(tmp_path: Path) -> None:
+    text = f"{'x' * 200} {'y' * 200}\n" * 300 + "a b\nb c\n" * 50_000
+    said: list[str] = []
+    source = put(tmp_path, "a.txt", text)
+    tg.build_file(source, tmp_path / "a.safetensors", memory="8MiB", say=said.append)
+    taken = [int(words.partition(" ")[0].replace(",", "")) for words in said if "taken" in words]
+    assert max(np.diff(taken)) < 1.5 * (4 << 20) / text_chunks.BYTES_PER_EDGE["string"]
+    assert tg.read(tmp_path / "a.safetensors").num_edges == 100_300
+
+
+def test_chunks_have_fewer_rows_where_strings_are_long(tmp_path: Path) -> None:
+    names = [f"{i % 50:04d}" * 250 for i in range(5000)]
+    pl.DataFrame({"source": names, "target": names[::-1]}).write_parquet(tmp_path / "a.parquet")
+    said: list[str] = []
+    tg.build_file(tmp_path / "a.parquet", tmp_path / "a.safetensors", memory="24MiB", say=said.append)
+    taken = [int(words.partition(" ")[0].replace(",", "")) for words in said if "taken" in words]
+    assert taken[0] == 1000
+    assert max(np.diff(taken)) <= (12 << 20) / (4 * 2000)
+    assert tg.read(tmp_path / "a.safetensors").num_vertices == 50
+
+
 def test_ids_are_searched_for_where_there_is_no_room_for_a_table(tmp_path: Path, monkeypatch: Any) -> None:
     cut_small(monkeypatch, 3000)
     monkeypatch.setattr(vertex_numbers.IdTable, "num_bytes", lambda count: 1 << 60)

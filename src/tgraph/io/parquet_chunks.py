@@ -16,6 +16,7 @@ from tgraph.io.parquet import find_columns, is_parquet, naming_damage, take_colu
 
 MAX_CHUNK_ROWS = 1 << 22
 BYTES_PER_ROW = {INTEGER: 160, STRING: 448}  # while rows are decoded, and of what is made of them
+TEXT_COPIES = 4  # of strings, likewise
 FEWEST_ROWS = 1000  # that there must be room for
 
 
@@ -47,10 +48,15 @@ def _chunks(
     first, size = 0, BYTES_PER_ROW[kind]
     while first < num_rows:
         count = min(room("a chunk of rows", FEWEST_ROWS * size) // size, MAX_CHUNK_ROWS)
+        if kind == STRING and not first:
+            count = min(count, FEWEST_ROWS)  # how long strings are is not known yet
         with naming_damage(path):
             frame = table.slice(first, count).collect()
         sources, targets, *weight = take_columns(path, frame, first)
         first += len(sources)
+        if kind == STRING:
+            text_bytes = sum(column.str.len_bytes().sum() for column in (sources, targets))
+            size = BYTES_PER_ROW[kind] + TEXT_COPIES * text_bytes // len(sources)
         yield EdgeChunk(sources, targets, as_weights(weight[0]) if weight else None, str(path), first / num_rows)
 
 

@@ -107,6 +107,11 @@ class Lines:
         self.number += content.count(b"\n", 0, end)
         return content[:end]
 
+    def give_back(self, content: bytes) -> None:
+        """Take back what `take` gave last."""
+        self._rest = content + self._rest
+        self.number -= content.count(b"\n")
+
     def skip(self, count: int) -> None:
         """Leave out lines."""
         for _ in range(count):
@@ -165,10 +170,14 @@ def _chunks(
         content = lines.take(max(int(min(num_lines * mean_length, MAX_CHUNK_BYTES)), 1))
         if not content:
             return
+        count = lines.number - number
+        if count > num_lines + num_lines // 2:  # lines are shorter here than they were
+            mean_length = len(content) / count
+            lines.give_back(content)
+            continue
         if next(data_lines(content, table.comments), None) is None:
             continue
         parts = parse_table(path, content, replace(table, first_line=number))
-        mean_length = max(min(mean_length, len(content) / len(parts[0])), 1)
         del content
         yield EdgeChunk(parts[0], parts[1], parts[2] if len(parts) > 2 else None, str(path), stream.done)
 
