@@ -252,7 +252,9 @@ class StringIds:
 
     def _add(self, distinct: pl.Series) -> None:
         size = _string_bytes(distinct)
-        if self._fresh_bytes + size > max(self._known_bytes, self._budget.limit // TABLE_SHARE):
+        fresh_bytes, limit = self._fresh_bytes + size, self._budget.limit
+        is_tight = 2 * (self._known_bytes + fresh_bytes) > limit // 4 * 3
+        if is_tight or fresh_bytes > max(self._known_bytes, limit // TABLE_SHARE):
             self._join()
         self._fresh.append(distinct)
         self._fresh_bytes += size
