@@ -57,6 +57,20 @@ def test_convert_keeps_ids_and_weights(call, city, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "options", [(), ("--undirected",), ("--reverse", "--simplify"), ("--unweighted", "--skip-rows", 2)]
+)
+def test_convert_within_a_budget_gives_the_same_file(call, city, tmp_path, options):
+    near, far = tmp_path / "near.safetensors", tmp_path / "far.safetensors"
+    assert call("convert", city, near, *options)[0] == 0
+    code, out, _ = call("convert", city, far, *options, "--memory", "64MiB")
+    assert (code, out) == (0, f"wrote {far}\n")
+    assert far.read_bytes() == near.read_bytes()
+    code, _, err = call("convert", city, far, "--memory", 1000)
+    assert code == 2
+    assert "memory=1000 B is too small" in err
+
+
+@pytest.mark.parametrize(
     ("options", "vertices"),
     [
         (["--kind", "rmat", "--scale", "6"], 64),

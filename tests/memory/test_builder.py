@@ -15,15 +15,15 @@ import tgraph as tg
 from odd_graphs import assert_same
 from small_graphs import SmallGraph, small_graphs
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError
-from tgraph.memory import builder
+from tgraph.memory import edge_runs
 
 
 @settings(deadline=None, max_examples=200)
 @given(
     case=small_graphs(("none", "small", "float")),
     chunk_size=st.integers(1, 9),
-    duplicates=st.sampled_from(builder.DUPLICATES),
-    self_loops=st.sampled_from(builder.SELF_LOOPS),
+    duplicates=st.sampled_from(("keep", "first", "last", "min", "max", "sum")),
+    self_loops=st.sampled_from(("keep", "drop")),
     runs=st.integers(1, 5),
 )
 def test_a_file_holds_the_graph_of_its_edges(
@@ -36,7 +36,7 @@ def test_a_file_holds_the_graph_of_its_edges(
     policies = {"duplicates": duplicates, "self_loops": self_loops}
     expected = tg.from_edges(sources, targets, weights, case.directed, case.num_vertices, **policies, runtime="numpy")
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(builder, "RUNS", runs)
+        patch.setattr(edge_runs, "RUNS", runs)
         path = Path(folder, "graph.safetensors")
         tg.build_file(chunks, path, num_vertices=case.num_vertices, directed=case.directed, **policies)
         built = tg.read(path, check="all", runtime="numpy")
@@ -90,8 +90,11 @@ def test_wrong_chunks_are_named_and_leave_nothing(tmp_path: Path, chunks: Any, w
 def test_other_arguments_are_checked(tmp_path: Path) -> None:
     for path, options, words in [
         ("graph.txt", {}, "safetensors"),
-        ("graph.safetensors", {"duplicates": "error"}, "duplicates="),
-        ("graph.safetensors", {"self_loops": "error"}, "self_loops="),
+        ("graph.safetensors", {"duplicates": "none"}, "duplicates="),
+        ("graph.safetensors", {"self_loops": "none"}, "self_loops="),
+        ("graph.safetensors", {"labels": ["a"]}, "labels="),
+        ("graph.safetensors", {"skip_rows": 1}, "skip_rows=1 is for files"),
+        ("graph.safetensors", {"format": "text"}, "format='text' is for files"),
         ("graph.safetensors", {"memory": "little"}, "memory="),
     ]:
         with pytest.raises(InvalidArgumentError, match=words):

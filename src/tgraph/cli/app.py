@@ -80,11 +80,23 @@ def convert(
     reverse: Annotated[
         bool, typer.Option("--reverse", help="To .safetensors: store incoming edges too, for runs with --memory.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Text, Parquet, Arrow or .safetensors to .safetensors: use no more than this, such as 1GiB."),
+    ] = None,
 ) -> None:
     """Read a graph in one format and write it in another.
 
-    Example: tgraph convert edges.csv graph.safetensors
+    Example: tgraph convert edges.csv graph.safetensors --memory 1GiB
     """
+    if memory is not None:
+        how: dict[str, Any] = opt.reading_options(undirected, unweighted, skip_rows)
+        if simplify:
+            how |= {"duplicates": "first", "self_loops": "drop"}
+        with Status(f"reading {file}", console=Console(stderr=True)) as status:
+            tg.build_file(file, out, memory=memory, reverse=reverse, say=status.update, **how)
+        typer.echo(f"wrote {out}")
+        return
     graph = opt.read_graph(file, undirected, unweighted, skip_rows)
     if simplify:
         graph = graph.simplify()

@@ -66,14 +66,17 @@ def read_graph(
 
     if memory is not None:
         return _open_graph(file, memory, runtime, undirected or unweighted or skip_rows > 0 or device is not None)
-    options: dict[str, Any] = {"runtime": runtime, "device": device}
-    if undirected:
-        options["directed"] = False
+    return read(file, runtime=runtime, device=device, **reading_options(undirected, unweighted, skip_rows))
+
+
+def reading_options(undirected: bool, unweighted: bool, skip_rows: int) -> dict[str, Any]:
+    """Return the options of `read` that were asked for."""
+    options: dict[str, Any] = {"directed": False} if undirected else {}
     if unweighted:
         options["weights"] = None
     if skip_rows:
         options["skip_rows"] = skip_rows
-    return read(file, **options)
+    return options
 
 
 def _open_graph(file: Path, memory: str, runtime: str, has_other_options: bool) -> Graph:
@@ -83,7 +86,7 @@ def _open_graph(file: Path, memory: str, runtime: str, has_other_options: bool) 
     if has_other_options or file.suffix != ".safetensors":
         raise InvalidArgumentError(
             f"--memory {memory} leaves the edges in a .safetensors file as they are; for {file}, make one first with "
-            "tgraph convert, and give --undirected, --unweighted and the like there"
+            f"tgraph convert --memory {memory}, and give --undirected, --unweighted and the like there"
         )
     return open(file, memory, runtime)
 

@@ -29,7 +29,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
 from tgraph.io.files import split_ending
 
-__all__ = ["FORMATS", "find_format", "read", "write"]
+__all__ = ["FORMATS", "check_file", "find_format", "format_of", "read", "write"]
 
 FORMAT_OF_ENDING = {
     ".txt": "text",
@@ -76,12 +76,9 @@ def read(path: str | PathLike[str], format: str | None = None, **options: Any) -
     ...     read(file, runtime="numpy")
     Graph(3 vertices, 2 edges, directed, unweighted, labelled, numpy on cpu)
     """
-    name = _format_name(path, format)
+    name = format_of(path, format)
     if name not in FORMATS_OF_SEVERAL_FILES:
-        if Path(path).is_dir():
-            raise IsADirectoryError(f"{path} is a folder; give the file of the graph in it")
-        if not Path(path).exists():
-            raise FileNotFoundError(f"{path} does not exist; check the path, relative to {Path.cwd()}")
+        check_file(path)
     elif name == "webgraph" and split_ending(path)[0] == ".properties":
         path = Path(path).with_suffix(".graph")
     function: Callable[..., Graph] = importlib.import_module(f"tgraph.io.{name}").read
@@ -106,7 +103,7 @@ def write(graph: Graph, path: str | PathLike[str], format: str | None = None, **
     ...     read(file).num_edges
     2
     """
-    name = _format_name(path, format)
+    name = format_of(path, format)
     function = getattr(importlib.import_module(f"tgraph.io.{name}"), "write", None)
     if function is None:
         raise InvalidArgumentError(f"format {name!r} of {path} is only read, not written; use .safetensors or .txt")
@@ -132,7 +129,16 @@ def find_format(path: str | PathLike[str]) -> str:
     raise InvalidArgumentError(f"the ending {ending!r} of {path} is not known; use one of {known}, or give format=")
 
 
-def _format_name(path: str | PathLike[str], format: str | None) -> str:
+def check_file(path: str | PathLike[str]) -> None:
+    """Raise unless there is a file at `path`."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the file of the graph in it")
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path} does not exist; check the path, relative to {Path.cwd()}")
+
+
+def format_of(path: str | PathLike[str], format: str | None) -> str:
+    """Return the name of the format that was asked for, or else that of the path."""
     if format is None:
         return find_format(path)
     check_choice("format", format, FORMATS)

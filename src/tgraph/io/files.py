@@ -8,12 +8,23 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Protocol, cast
 
+import numpy as np
 import zstandard
 
 from tgraph.errors import FileFormatError
+from tgraph.runtime import Array
 
 COMPRESSIONS = (".gz", ".zst")
+READ_BYTES = 1 << 20
+
+
+class Reader(Protocol):
+    """Whatever bytes can be read from, one behind the other."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; none at the end only."""
 
 
 def split_ending(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -35,12 +46,77 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         if compression == ".gz":
             return gzip.decompress(raw)
         if compression == ".zst":
-            return zstandard.ZstdDecompressor().decompressobj(read_across_frames=True).decompress(raw)
+            return b"".join(_unpacked(iter([raw])))
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
-        raise FileFormatError(
-            path, "compressed data", f"cannot be decompressed ({error}); is the file complete?"
-        ) from error
+        raise _damage(path, error) from error
     return raw
+
+
+class ByteStream:
+    """The content of a file from its beginning to its end, decompressed where its name ends in .gz or .zst."""
+
+    def __init__(self, path: str | os.PathLike[str], raw: IO[bytes]) -> None:
+        self._path, self._raw = path, raw
+        self._total = max(os.fstat(raw.fileno()).st_size, 1)
+        compression = split_ending(path)[1]
+        self._content: Reader = raw
+        if compression == ".gz":
+            self._content = cast(Reader, gzip.GzipFile(fileobj=raw))
+        elif compression == ".zst":
+            self._content = _ZstdReader(raw)
+
+    @property
+    def done(self) -> float:
+        """The part of the file that was read, 0 to 1."""
+        return self._raw.tell() / self._total
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; none at the end only."""
+        try:
+            return self._content.read(size)
+        except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as error:
+            raise _damage(self._path, error) from error
+
+
+@contextmanager
+def open_stream(path: str | os.PathLike[str]) -> Iterator[ByteStream]:
+    """Open a file to be read from its beginning to its end."""
+    with open(path, "rb") as raw:
+        yield ByteStream(path, raw)
+
+
+class _ZstdReader:
+    """Bytes of a zstd file; unlike the library's own reader it notices that a file is cut short."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._pieces = _unpacked(iter(lambda: raw.read(READ_BYTES), b""))
+        self._rest = b""
+
+    def read(self, size: int, /) -> bytes:
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._rest = piece
+        wanted, self._rest = self._rest[:size], self._rest[size:]
+        return wanted
+
+
+def _unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the content of pieces of a zstd file, frame by frame."""
+    frame = None
+    for piece in pieces:
+        while piece:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(piece)
+            piece = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("it ends in the middle")
+
+
+def _damage(path: str | os.PathLike[str], error: Exception) -> FileFormatError:
+    return FileFormatError(path, "compressed data", f"cannot be decompressed ({error}); is the file complete?")
 
 
 @contextmanager
@@ -66,3 +142,9 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         content = zstandard.ZstdCompressor().compress(content)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
+
+
+def write_array(file: IO[bytes], array: Array) -> None:
+    """Append the elements of an array; unlike `tofile`, this says why it could not."""
+    if array.size:
+        file.write(np.ascontiguousarray(array).view(np.uint8).data)

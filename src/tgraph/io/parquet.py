@@ -7,6 +7,8 @@ of edges cannot hold isolated vertices, nor say whether edges are directed: `dir
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -57,10 +59,13 @@ def read(
     >>> graph.vertex_labels.tolist(), graph.weights.tolist()
     (['bonn', 'ulm'], [420.5])
     """
-    frame = _read_frame(path, columns, weights)
-    source, target, *weight = frame.columns
-    parts = [_ids(path, frame.drop_in_place(name)) for name in (source, target)]
-    parts += [_weights(path, frame.drop_in_place(name)) for name in weight]
+    content = read_bytes(path) if split_ending(path)[1] else None
+    with naming_damage(path):
+        names = find_columns(path, str(path) if content is None else io.BytesIO(content), columns, weights)
+        read_table = pl.read_parquet if is_parquet(path) else pl.read_ipc
+        frame = read_table(str(path) if content is None else io.BytesIO(content), columns=names).select(names)
+    del content
+    parts = take_columns(path, frame)
     return build_graph(
         parts,
         directed=directed,
@@ -77,39 +82,48 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     """Write the columns source, target and maybe weight; an undirected edge once."""
     frame = edge_frame(graph)
     with open_for_writing(path) as file:
-        if _is_parquet(path):
+        if is_parquet(path):
             frame.write_parquet(file)
         else:
             frame.write_ipc(file)
 
 
-def _is_parquet(path: str | PathLike[str]) -> bool:
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Say whether a file is Parquet, else Arrow IPC."""
     return split_ending(path)[0] == ".parquet"
 
 
-def _read_frame(path: str | PathLike[str], columns: Any, weights: Any) -> pl.DataFrame:
-    """Return the columns of sources, targets and maybe weights, in this order."""
-    content = read_bytes(path) if split_ending(path)[1] else None
-    read_schema, read_table = pl.read_ipc_schema, pl.read_ipc
-    if _is_parquet(path):
-        read_schema, read_table = pl.read_parquet_schema, pl.read_parquet
+@contextmanager
+def naming_damage(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn whatever polars says about a file that it cannot read into an error that names the file."""
     try:
-        names = list(read_schema(str(path) if content is None else io.BytesIO(content)))
-        if len(names) < 2:
-            raise FileFormatError(path, "columns", f"are {names}; sources and targets are needed")
-        id_columns = find_id_columns(columns, names, len(names))
-        weight_column = find_weight_column(weights, names, len(names), id_columns)
-        wanted = [names[i] for i in (*id_columns, weight_column) if i is not None]
-        source = str(path) if content is None else io.BytesIO(content)
-        return read_table(source, columns=wanted).select(wanted)
+        yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        kind = "Parquet" if _is_parquet(path) else "Arrow IPC"
+        kind = "Parquet" if is_parquet(path) else "Arrow IPC"
         reason = str(error).partition("\n")[0]
         raise FileFormatError(path, "content", f"is no {kind} file, or a damaged one ({reason})") from error
 
 
-def _ids(path: str | PathLike[str], column: pl.Series) -> Array | pl.Series:
-    _check_complete(path, column)
+def find_columns(path: str | PathLike[str], source: str | io.BytesIO, columns: Any, weights: Any) -> list[str]:
+    """Return the names of the columns of sources, targets and maybe weights."""
+    read_schema = pl.read_parquet_schema if is_parquet(path) else pl.read_ipc_schema
+    names = list(read_schema(source))
+    if len(names) < 2:
+        raise FileFormatError(path, "columns", f"are {names}; sources and targets are needed")
+    id_columns = find_id_columns(columns, names, len(names))
+    weight_column = find_weight_column(weights, names, len(names), id_columns)
+    return [names[i] for i in (*id_columns, weight_column) if i is not None]
+
+
+def take_columns(path: str | PathLike[str], frame: pl.DataFrame, first_row: int = 0) -> list[Any]:
+    """Return the columns, which leave the table one by one so that memory is freed early."""
+    source, target, *weight = frame.columns
+    parts = [_ids(path, frame.drop_in_place(name), first_row) for name in (source, target)]
+    return parts + [_weights(path, frame.drop_in_place(name), first_row) for name in weight]
+
+
+def _ids(path: str | PathLike[str], column: pl.Series, first_row: int) -> Array | pl.Series:
+    _check_complete(path, column, first_row)
     if column.dtype in (pl.Categorical, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
@@ -122,16 +136,16 @@ def _ids(path: str | PathLike[str], column: pl.Series) -> Array | pl.Series:
         raise FileFormatError(path, f"column {column.name!r}", "has ids beyond 64 bits; store strings") from error
 
 
-def _weights(path: str | PathLike[str], column: pl.Series) -> Array:
-    _check_complete(path, column)
+def _weights(path: str | PathLike[str], column: pl.Series, first_row: int) -> Array:
+    _check_complete(path, column, first_row)
     if not column.dtype.is_numeric() and column.dtype != pl.Boolean:
         reason = f"is {column.dtype}; weights are numbers, or use weights=None to read none"
         raise FileFormatError(path, f"column {column.name!r}", reason)
     return (column.cast(pl.Float64) if column.dtype.is_decimal() else column).to_numpy()
 
 
-def _check_complete(path: str | PathLike[str], column: pl.Series) -> None:
+def _check_complete(path: str | PathLike[str], column: pl.Series, first_row: int) -> None:
     if column.null_count():
-        row = column.is_null().arg_max()
+        row = first_row + (column.is_null().arg_max() or 0)
         reason = f"has {column.null_count()} missing values, the first in row {row}; drop those rows"
         raise FileFormatError(path, f"column {column.name!r}", reason)

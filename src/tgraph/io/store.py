@@ -98,6 +98,18 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
     return graph.to(runtime, device)
 
 
+def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
+    """Return the mapped outgoing edges of a native file, whether it is directed, and its tensors of labels.
+
+    The header, all sizes and the offsets are made sure of; where edges lead and what the labels say is not.
+    """
+    _check_not_compressed(path)
+    metadata, tensors = _read_metadata(path), _map_tensors(path)
+    rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights")
+    _check_num_edges(path, metadata, rows.num_arcs)
+    return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
+
+
 def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
     """Return where the tensors lie in a native file, by name: first byte, element type, number of elements."""
     start, header = _read_header(path)
@@ -256,20 +268,28 @@ def _check_num_edges(path: FilePath, metadata: dict[str, Any], num_arcs: int) ->
         raise FileFormatError(path, "metadata", f"num_edges is {found}, which {num_arcs} stored directions contradict")
 
 
-def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array | None:
+def _label_arrays(path: FilePath, tensors: _Tensors, num_vertices: int) -> dict[str, Array]:
+    """Return the tensors of labels, none where there are no labels; their sizes fit."""
     if "vertex_labels" in tensors:
         labels = _tensor(path, tensors, "vertex_labels", ("I64",))
         if labels.size != num_vertices:
             raise FileFormatError(path, "vertex_labels", f"has {labels.size} entries for {num_vertices} vertices")
-        return labels
+        return {"vertex_labels": labels}
     if "vertex_label_bytes" not in tensors:
-        return None
+        return {}
     raw = _tensor(path, tensors, "vertex_label_bytes", ("U8",))
     offsets = _tensor(path, tensors, "vertex_label_offsets", ("I64",))
     check_offsets(path, "vertex_label_offsets", offsets, raw.size)
     if offsets.size != num_vertices + 1:
         raise FileFormatError(path, "vertex_label_offsets", f"has {offsets.size} entries for {num_vertices} vertices")
-    content, bounds = raw.tobytes(), offsets.tolist()
+    return {"vertex_label_bytes": raw, "vertex_label_offsets": offsets}
+
+
+def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array | None:
+    arrays = _label_arrays(path, tensors, num_vertices)
+    if "vertex_label_bytes" not in arrays:
+        return arrays.get("vertex_labels")
+    content, bounds = arrays["vertex_label_bytes"].tobytes(), arrays["vertex_label_offsets"].tolist()
     try:
         texts = [content[begin:end].decode() for begin, end in pairwise(bounds)]
     except UnicodeDecodeError as error:

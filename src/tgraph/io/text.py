@@ -90,20 +90,17 @@ def read(
     >>> graph.num_edges, graph.vertex_labels.tolist(), graph.weights.tolist()
     (2, ['bonn', 'kiel', 'ulm'], [420.5, 800.0])
     """
-    check_choice("ids", ids, ("auto", "integer", "string"))
-    if header != "auto" and not isinstance(header, bool):
-        raise InvalidArgumentError(f"header={header!r} is not known; use 'auto', True or False")
-    comments = (comments,) if isinstance(comments, str) else tuple(comments)
+    comments = check_layout_options(ids, header, comments)
     content = _load(path, skip_rows)
     layout = find_layout(path, _head(path, content), separator=separator, comments=comments, header=header)
     if not layout.rows and content is None:
         content = Path(path).read_bytes()  # comments alone may fill the head
         layout = find_layout(path, content, separator=separator, comments=comments, header=header)
     if layout.rows:
-        table = _choose_columns(path, layout, columns, weights, ids)
+        table = choose_columns(path, layout, columns, weights, ids)
         parts = parse_table(path, content, replace(table, comments=comments, first_line=skip_rows + 1))
     else:
-        parts = _no_edges(layout, weights)
+        parts = no_edges(layout, weights)
     del content
     if num_vertices is None and isinstance(labels, str) and split_ending(path)[0] in VERTEX_NUMBER_ENDINGS:
         num_vertices = _count_numbers(*parts[:2])
@@ -160,10 +157,23 @@ def write(graph: Graph, path: str | PathLike[str]) -> None:
     )
 
 
-def _load(path: str | PathLike[str], skip_rows: int) -> bytes | None:
-    """Return the content to parse, or None where the parser may read the plain file itself."""
+def check_layout_options(ids: str, header: str | bool, comments: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Raise unless the options are known; return the kinds of comments."""
+    check_choice("ids", ids, ("auto", "integer", "string"))
+    if header != "auto" and not isinstance(header, bool):
+        raise InvalidArgumentError(f"header={header!r} is not known; use 'auto', True or False")
+    return (comments,) if isinstance(comments, str) else tuple(comments)
+
+
+def check_skip_rows(skip_rows: int) -> None:
+    """Raise unless `skip_rows` is a number of lines."""
     if isinstance(skip_rows, bool) or not isinstance(skip_rows, int) or skip_rows < 0:
         raise InvalidArgumentError(f"skip_rows={skip_rows!r} must be a whole number, 0 or more")
+
+
+def _load(path: str | PathLike[str], skip_rows: int) -> bytes | None:
+    """Return the content to parse, or None where the parser may read the plain file itself."""
+    check_skip_rows(skip_rows)
     ending, compression = split_ending(path)
     if not compression and ending != ".tar" and not skip_rows:
         return None
@@ -179,11 +189,16 @@ def _only_member(path: str | PathLike[str], archive: bytes) -> bytes:
             files = [member for member in tar.getmembers() if member.isfile()]
             stream = tar.extractfile(files[0]) if len(files) == 1 else None
             if stream is None:
-                names = ", ".join(member.name for member in files[:5]) or "none"
-                raise FileFormatError(path, "archive", f"holds {len(files)} files ({names}); unpack it and read one")
+                raise several_files(path, [member.name for member in files])
             return stream.read()
     except tarfile.TarError as error:
         raise FileFormatError(path, "archive", f"cannot be unpacked ({error})") from error
+
+
+def several_files(path: str | PathLike[str], names: list[str]) -> FileFormatError:
+    """Return the error about an archive that does not hold exactly one file."""
+    listed = ", ".join(names[:5]) or "none"
+    return FileFormatError(path, "archive", f"holds {len(names)} files ({listed}); unpack it and read one")
 
 
 def _head(path: str | PathLike[str], content: bytes | None) -> bytes:
@@ -196,13 +211,13 @@ def _head(path: str | PathLike[str], content: bytes | None) -> bytes:
     return head[: head.rfind(b"\n") + 1] or head if len(head) == HEAD_BYTES else head
 
 
-def _no_edges(layout: Layout, weights: Any) -> list[Any]:
+def no_edges(layout: Layout, weights: Any) -> list[Any]:
     """Return empty columns of sources and targets, and of weights where a header names them."""
     has_weights = layout.names and find_weight_column(weights, layout.names, layout.width, (0, 1)) is not None
     return [np.empty(0, np.int64)] * 2 + ([np.empty(0)] if has_weights else [])
 
 
-def _choose_columns(path: str | PathLike[str], layout: Layout, columns: Any, weights: Any, ids: str) -> Table:
+def choose_columns(path: str | PathLike[str], layout: Layout, columns: Any, weights: Any, ids: str) -> Table:
     """Return the table to parse: sources, targets and maybe weights."""
     if layout.width < 2:
         reason = f"has {layout.width} column(s) where 2 are needed; is separator={layout.separator!r} right?"

@@ -52,10 +52,15 @@ def id_range(column: Array) -> tuple[int, int]:
     return int(limits[:, 0].min()), int(limits[:, 1].max())
 
 
+def mark_ids(column: Array, present: Array) -> None:
+    """Set `present[id]` to 1 for every id of an integer column. Needs 0 <= ids < present.size. Deterministic."""
+    run_team(_mark_present, team_size(column.size), np.ascontiguousarray(column), present)
+
+
 def _number_by_table(columns: list[Array], table_size: int) -> tuple[list[Array], Array | None]:
     present = np.zeros(table_size, np.uint8)
     for column in columns:
-        run_team(_mark_present, team_size(column.size), column, present)
+        mark_ids(column, present)
     num_vertices = int(np.count_nonzero(present))
     if num_vertices == table_size:
         return columns, None
@@ -140,10 +145,19 @@ class IdTable:
 
     def __init__(self, ids: Array) -> None:
         self._ids = np.ascontiguousarray(ids)
-        bits = max(1, int(2 * ids.size - 1).bit_length())
+        bits = self._bits(ids.size)
         self._slots = np.full(1 << bits, -1, index_dtype(ids.size))
         self._shift = np.uint64(64 - bits)
         run_team(_fill_hash_table, team_size(ids.size), self._ids, self._slots, self._shift)
+
+    @staticmethod
+    def _bits(num_ids: int) -> int:
+        return max(1, int(2 * num_ids - 1).bit_length())
+
+    @classmethod
+    def num_bytes(cls, num_ids: int) -> int:
+        """Return the bytes of a table of so many ids, beside the ids themselves."""
+        return index_dtype(num_ids).itemsize << cls._bits(num_ids)
 
     def numbers_of(self, column: Array, num_threads: int | None = None) -> Array:
         """Return the position of every id of an integer column, -1 = unknown. Deterministic."""
