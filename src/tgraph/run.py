@@ -25,6 +25,7 @@ DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
 TRANSFERS = ("hybrid", "filter", "compact", "zero_copy")
 SCHEDULES = ("auto", "sweep", "delta")
+CACHES = ("blocks", "rows")
 
 
 class How(TypedDict, total=False):
@@ -35,6 +36,7 @@ class How(TypedDict, total=False):
     kernel: str
     transfer: str
     schedule: str
+    cache: str
     checkpoint: str | os.PathLike[str] | None
     runtime: str | None
     device: str | None
@@ -53,6 +55,7 @@ class Options:
     transfer: str = "hybrid"
     checkpoint: str | os.PathLike[str] | None = None
     schedule: str = "auto"
+    cache: str = "blocks"
 
 
 def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
@@ -75,6 +78,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
             - schedule: For graphs from `tgraph.open` and programs over all vertices: `sweep` (all edges in every
               iteration), `delta` (linear programs: only changes are sent, where most wait first) or `auto` (sweeps, and
               changes if these would go on for long).
+            - cache: For graphs from `tgraph.open`, what room near is left for: `blocks` that stay, or for one half the
+              `rows` of the vertices that are active most often (monotonic programs only).
             - checkpoint: For graphs from `tgraph.open`, a folder in which the run notes now and then how far it is; the
               same call goes on from there after it was killed.
             - runtime, device: Move the graph there first.
@@ -128,12 +133,14 @@ def check_how(limit: int | None, how: How) -> Options:
     check_choice("transfer", transfer, TRANSFERS)
     schedule = how.get("schedule", "auto")
     check_choice("schedule", schedule, SCHEDULES)
+    cache = how.get("cache", "blocks")
+    check_choice("cache", cache, CACHES)
     progress = how.get("progress", config.progress)
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
     count = None if limit is None else int(limit)
-    return Options(direction, count, progress, kernel, transfer, how.get("checkpoint"), schedule)
+    return Options(direction, count, progress, kernel, transfer, how.get("checkpoint"), schedule, cache)
 
 
 class use_threads:  # noqa: N801 - reads as a statement

@@ -32,7 +32,7 @@ from tgraph.errors import (
 )
 from tgraph.kernels.cpu import team
 from tgraph.memory import FarFile, FarGraph, checkpoint, edge_stream
-from tgraph.run import TRANSFERS
+from tgraph.run import CACHES, TRANSFERS
 
 
 @contextmanager
@@ -150,12 +150,15 @@ def assert_same(name: str, near: Any, far: Any) -> None:
     case=small_graphs(("none", "small", "float")),
     runtime=st.sampled_from(RUNTIMES),
     transfer=st.sampled_from(TRANSFERS),
+    cache=st.sampled_from(CACHES),
 )
-def test_small_graphs_have_the_answer_of_memory(name: str, case: SmallGraph, runtime: str, transfer: str) -> None:
+def test_small_graphs_have_the_answer_of_memory(
+    name: str, case: SmallGraph, runtime: str, transfer: str, cache: str
+) -> None:
     graph = case.build()
     algorithm = {**ALGORITHMS, **SCORES}[name]
     with stored(graph, runtime) as far:
-        assert_same(name, algorithm(graph), algorithm(far, transfer=transfer))
+        assert_same(name, algorithm(graph), algorithm(far, transfer=transfer, cache=cache))
 
 
 @pytest.mark.parametrize("name", [*ALGORITHMS, *SCORES])
@@ -211,6 +214,18 @@ def test_blocks_that_stay_near_are_read_once() -> None:
         first, *later = (iteration.moved["filter"] for iteration in tg.pagerank(far, tol_l1=0, max_iterations=6).trace)
         assert first == edge_bytes
         assert all(edge_bytes // 2 < moved < edge_bytes * 9 // 10 for moved in later)
+
+
+def test_hot_rows_are_found_near_again() -> None:
+    graph = tg.generate.grid(60, 60, weights=(1, 50), runtime="numpy")
+    with stored(graph, memory=60 * graph.num_vertices) as far:
+        for run in (lambda graph, **how: tg.run(WidestPath(0), graph, **how), ALGORITHMS["sssp"]):
+            near, blocks = run(graph), run(far, transfer="compact")
+            rows = run(far, transfer="compact", cache="rows")
+            np.testing.assert_array_equal(rows.values, near.values)
+            np.testing.assert_array_equal(blocks.values, near.values)
+    with pytest.raises(InvalidArgumentError, match="cache="):
+        tg.bfs(graph, 0, cache="pages")
 
 
 def test_the_budget_is_named_where_it_is_too_small() -> None:

@@ -111,8 +111,10 @@ class FarDelta(FarRun):
 
     def _spread(self, loader: BlockLoader, trace: Trace, progress: Progress) -> None:
         """Let all vertices send their values along all edges: what comes in tells what is pending."""
-        started = time.perf_counter()
-        for loaded in loader.stream(range(len(self._edges.blocks))):
+        started, values = time.perf_counter(), self._fields[self._kernel_program.main_field]
+        blocks = enumerate(self._edges.blocks)
+        numbers = [number for number, block in blocks if values[block.first_row : block.last_row].any()]
+        for loaded in loader.stream(numbers):
             self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, 0.0, everything=True)
         self._kernel.take_sums()
         self._measure(is_first=True)

@@ -15,16 +15,19 @@ from tgraph.engine.fused import describe
 from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, Link, link_for
+from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, Link, LoadedBlock, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
 from tgraph.memory.transfer import TRANSFERS, choose_transfers
 from tgraph.memory.transfer.compact import JOINED_BYTES
+from tgraph.memory.vertex_cache import VertexCache
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 FIRST_SWEEPS = 4  # show how fast the residual falls
+TIMES_WHILE_NEAR = 8  # that the vertices of a block send
+CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
 
 
@@ -183,7 +186,9 @@ class FarPush(FarRun):
 
     schedule = "changed"
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str) -> None:
+    def __init__(
+        self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str, cache: str
+    ) -> None:
         super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError(
@@ -193,7 +198,7 @@ class FarPush(FarRun):
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
-        self._edges.cut()
+        self._edges.cut(cached=CACHED_PART if cache == "rows" else 0.0)
         self._transfer = transfer
 
     def _text(self) -> str:
@@ -205,31 +210,42 @@ class FarPush(FarRun):
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
         loader, link = self._edges.loader(file), link_for(file.path)
-        neighbors = self._edges.arrays[0]
-        while True:
-            place = (neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES)
-            counts = self._kernel.count_active(self._edges.blocks, *place)
-            if not counts.vertices.any():
-                return True
+        cache, neighbors = self._edges.cache(loader), self._edges.arrays[0]
+        place = (neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES)
+        while self._kernel.active.any():
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False
             started = time.perf_counter()
+            self._push_cached(cache)
+            counts = self._kernel.count_active(self._edges.blocks, *place)
             numbers = np.flatnonzero(counts.edges)
             named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
             ways = self._ways(self._transfer, link, named, counts.requests[numbers], page_bytes)
             touched = self._touched(loader, named, ways, page_bytes)
             for loaded in loader.stream(named, ways, self._kernel.active):
                 if loaded.rows is None:
-                    self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+                    self._push_again_and_again(loaded)
                 else:
                     self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
-            self._kernel.end()
+                if cache is not None:
+                    cache.offer(loaded)
+            vertices, edges = self._kernel.end()
+            if cache is not None:
+                cache.refresh()
             moved = {**loader.take_moved().num_bytes, **touched}
             seconds = time.perf_counter() - started
-            self._record(
-                trace, progress, Iteration("push", _sum(counts.vertices), _sum(counts.edges), seconds, None, moved)
-            )
+            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved))
+        return True
 
+    def _push_again_and_again(self, loaded: LoadedBlock) -> None:
+        """Let the active vertices of a block send, and those that they make active, while the block is near."""
+        times = TIMES_WHILE_NEAR if loaded.block.is_whole else 1
+        while times and self._kernel.push(loaded.block, loaded.neighbors, loaded.weights):
+            times -= 1
 
-def _sum(counts: Array) -> int:
-    return int(counts.sum())
+    def _push_cached(self, cache: VertexCache | None) -> None:
+        """Let the active vertices whose rows are cached send."""
+        if cache is not None:
+            rows, neighbors, weights = cache.take(self._kernel.active)
+            if rows.rows.size:
+                self._kernel.push_rows(rows, neighbors, weights)

@@ -125,7 +125,7 @@ def _find_engine(
         if stands:
             raise NotTranslatableError(obstacle)
     if not is_sweep:
-        return FarPush(planned, graph, state, active, options.transfer)
+        return FarPush(planned, graph, state, active, options.transfer, options.cache)
     reason = why_no_changes(planned, graph)
     if options.schedule == "delta" and reason is not None:
         raise InvalidArgumentError(

@@ -9,6 +9,7 @@ from tgraph.memory.budget import Budget
 from tgraph.memory.far_file import FarArray, FarFile
 from tgraph.memory.far_graph import FarGraph
 from tgraph.memory.loader import BUFFERS, BlockLoader
+from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
 from tgraph.runtime import Array
 
 BLOCK_BYTES = 32 << 20  # at most
@@ -24,6 +25,7 @@ class EdgeStream:
         neighbors, weights = graph.far_rows(direction)
         self._arrays = neighbors, weights if with_weights else None
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
+        self._cached_bytes = 0
         mapped = graph.adjacency(direction).to_numpy()[0]
         budget.take(f"{direction} offsets", mapped.nbytes)
         self.offsets: Array = mapped.copy()
@@ -50,8 +52,11 @@ class EdgeStream:
         neighbors, weights = self._arrays
         return np.empty(0, neighbors.dtype), None if weights is None else np.empty(0, weights.dtype)
 
-    def cut(self, part: float = 1.0) -> None:
-        """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near."""
+    def cut(self, part: float = 1.0, cached: float = 0.0) -> None:
+        """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near.
+
+        A part `cached` of what those would get goes to a cache of hot rows.
+        """
         budget = self._budget
         available = int((budget.free - budget.limit // SLACK) * part)
         block_bytes = min(BLOCK_BYTES, max(available // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
@@ -60,11 +65,33 @@ class EdgeStream:
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
+        self._cached_bytes = self._room_for_cache(cached)
         budget.take(f"{self._direction} kept blocks", self._kept_bytes)
+
+    def _room_for_cache(self, part: float) -> int:
+        """Take room for a cache from that of blocks that stay near; return its bytes, 0 for none."""
+        beside = BYTES_PER_VERTEX * (self.offsets.size - 1)
+        room = int(part * self._kept_bytes) - beside
+        if room <= 0 or self._kept_bytes >= self.offsets[-1] * self.edge_bytes:
+            return 0
+        self._budget.take(f"{self._direction} cache", room + beside)
+        self._kept_bytes -= room + beside
+        return room
+
+    def cache(self, loader: BlockLoader) -> VertexCache | None:
+        """Return a cache of hot rows of blocks that do not stay near, if `cut` left room for one."""
+        if not self._cached_bytes:
+            return None
+        dtypes = [array.dtype for array in self._arrays if array is not None]
+        cache = VertexCache(self.offsets, dtypes, self._cached_bytes)
+        for number, block in enumerate(self.blocks):
+            if loader.stays(number):
+                cache.leave_out(block.first_row, block.last_row)
+        return cache
 
     def release(self) -> None:
         """Give back what was taken of the budget; the stream is of no use then."""
-        for purpose in ("offsets", "buffers", "kept blocks"):
+        for purpose in ("offsets", "buffers", "cache", "kept blocks"):
             self._budget.release(f"{self._direction} {purpose}")
 
     def loader(self, file: FarFile) -> BlockLoader:

@@ -21,7 +21,7 @@ from tgraph.kernels.cpu.fused.frontier import sender_names
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.team import JIT, as_unsigned, team_size
-from tgraph.kernels.cpu.watch import Watch
+from tgraph.kernels.cpu.watch import COUNTERS, Watch
 from tgraph.runtime.protocol import Array
 
 PAGE = 4096
@@ -46,12 +46,20 @@ def push(rank, size, shared, first_row, last_row, first_edge, last_edge, takes_m
         first = first_row + np.uint64(fetch_add(shared, 24, CHUNK))
         if first >= last_row:
             break
+        sent, followed = 0, 0
         for u in range(first, min(first + np.uint64(CHUNK), last_row)):
             if not active[u]:
                 continue
             {at_sender}
-            for e in range(max(offsets[u], first_edge) - first_edge, min(offsets[u + ONE], last_edge) - first_edge):
+            begin, end = max(offsets[u], first_edge) - first_edge, min(offsets[u + ONE], last_edge) - first_edge
+            for e in range(begin, end):
                 {send}
+            if takes_more:
+                active[u] = False
+            sent += 1 if first_edge <= offsets[u] else 0
+            followed += np.int64(end - begin)
+        fetch_add(shared, 32, sent)
+        fetch_add(shared, 40, followed)
 
 
 @njit(**JIT)
@@ -130,6 +138,7 @@ class BlockPush:
         self._program, self._offsets = program, as_unsigned(offsets)
         self._fields = (*fields.values(), *program.constants.values())
         self.active, self._coming = active, np.zeros(offsets.size - 1, np.bool_)
+        self._sent = np.zeros(2, np.int64)  # vertices, edges
         compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), *no_edges))
         compile_worker(self._module.push_listed, *self._listed(NO_ROWS, *no_edges))
 
@@ -138,20 +147,30 @@ class BlockPush:
         """Return how many bytes beside the fields such a run will hold."""
         return 2 * num_vertices
 
-    def push(self, block: Block, neighbors: Array, weights: Array | None) -> None:
-        """Let the active vertices of one block send."""
-        Watch().run(self._module.push, team_size(block.num_edges), *self._arguments(block, neighbors, weights))
+    def push(self, block: Block, neighbors: Array, weights: Array | None) -> int:
+        """Let the active vertices of one block send; return how many these are. They are not active then."""
+        arguments = self._arguments(block, neighbors, weights)
+        shared = Watch().run(self._module.push, team_size(block.num_edges), *arguments)
+        sent = int(shared[COUNTERS + 8])
+        self._sent += sent, shared[COUNTERS + 16]
+        return sent
 
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send; their edges lie somewhere in the arrays."""
-        Watch().run(
-            self._module.push_listed, team_size(int(rows.counts.sum())), *self._listed(rows, neighbors, weights)
-        )
+        num_edges = int(rows.counts.sum())
+        Watch().run(self._module.push_listed, team_size(num_edges), *self._listed(rows, neighbors, weights))
+        self._sent += rows.rows.size, num_edges
 
-    def end(self) -> None:
-        """End an iteration: who received something better is active in the next one."""
+    def end(self) -> tuple[int, int]:
+        """End an iteration: who received something better is active in the next one.
+
+        Returns how many vertices have sent along how many edges.
+        """
+        vertices, edges = self._sent.tolist()
+        self._sent[:] = 0
         self.active, self._coming = self._coming, self.active
         self._coming[:] = False
+        return vertices, edges
 
     def count_active(self, blocks: list[Block], position: int, itemsize: int, joined: int) -> ActiveRows:
         """Count the active vertices of every block, their edges, and what reading just their rows would take.
