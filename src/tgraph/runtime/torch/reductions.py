@@ -19,9 +19,9 @@ def reduce(tensor: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
     """Reduce everything to one element."""
     check_reduction(op, dtype)
     if op == "count":
-        return torch.tensor([tensor.numel()], device=tensor.device)
+        return torch.full((1,), tensor.numel(), dtype=torch.int64, device=tensor.device)
     if not tensor.numel():
-        return torch.tensor([identity(op, dtype)], dtype=tensor.dtype, device=tensor.device)
+        return torch.full((1,), identity(op, dtype), dtype=tensor.dtype, device=tensor.device)
     functions = {"min": torch.amin, "max": torch.amax, "sum": torch.sum, "mean": torch.mean, "any": torch.any}
     return functions[op](tensor).to(tensor.dtype).reshape(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,17 @@ _NUMPY_DTYPES = {torch_dtype: np.dtype(name) for name, torch_dtype in _DTYPES.it
 def create(device: str) -> Runtime:
     """Return the runtime for `device`, in PyTorch's notation: `cpu`, `cuda`, `cuda:1`, `mps`."""
     try:
-        torch.empty(0, device=device)
+        found = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise InvalidArgumentError(
             f"device={device!r} cannot be used by torch here: {str(error).splitlines()[0]}"
         ) from error
+    return _runtime_on(str(found))
+
+
+@cache
+def _runtime_on(device: str) -> TorchRuntime:
+    """Return the only runtime of a device: `cuda` and `cuda:0` are one."""
     return TorchRuntime(device)
 
 
@@ -95,7 +102,7 @@ class TorchRuntime:
         return torch.nonzero(mask).flatten()
 
     def index_put(self, tensor: torch.Tensor, positions: torch.Tensor, values: Any) -> torch.Tensor:
-        values = torch.as_tensor(values, dtype=tensor.dtype, device=tensor.device)
+        values = self._as_tensor(values, tensor.dtype)
         values = values.expand(positions.shape) if values.ndim == 0 else values
         check_one_each(positions.numel(), values.numel())
         try:
@@ -144,7 +151,7 @@ class TorchRuntime:
         return segment_reduce(values, offsets, op, self.dtype(values))
 
     def where(self, condition: torch.Tensor, yes: Any, no: Any) -> torch.Tensor:
-        return torch.where(torch.as_tensor(condition, device=self.device), *self._promoted(yes, no))
+        return torch.where(self._as_tensor(condition, torch.bool), *self._promoted(yes, no))
 
     def minimum(self, left: Any, right: Any) -> torch.Tensor:
         return torch.minimum(*self._promoted(left, right))
@@ -168,10 +175,13 @@ class TorchRuntime:
         """Return tensors or scalars as tensors of the type that NumPy would give: int64 and 1.5 meet in float64."""
         kinds = [self.dtype(value) if isinstance(value, torch.Tensor) else value for value in (left, right)]
         dtype = _torch_dtype(np.result_type(*kinds))
-        return (
-            torch.as_tensor(left, dtype=dtype, device=self.device),
-            torch.as_tensor(right, dtype=dtype, device=self.device),
-        )
+        return self._as_tensor(left, dtype), self._as_tensor(right, dtype)
+
+    def _as_tensor(self, value: Any, dtype: torch.dtype) -> torch.Tensor:
+        """Return a tensor here; a scalar is made on the device, where a copy would make the host wait."""
+        if isinstance(value, (bool, int, float)):
+            return torch.full((), value, dtype=dtype, device=self.device)
+        return torch.as_tensor(value, dtype=dtype, device=self.device)
 
 
 def _torch_dtype(dtype: Any) -> torch.dtype:
