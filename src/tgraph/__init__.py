@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
     from tgraph.layout.reorder import reorder
-    from tgraph.memory import build_file, open
+    from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
     from tgraph.results import Result
 
@@ -88,7 +88,7 @@ _HOMES = {
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
     "tgraph.layout.reorder": ("reorder",),
-    "tgraph.memory": ("build_file", "open"),
+    "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
 }
@@ -130,6 +130,7 @@ __all__ = [
     "mis",
     "mst",
     "multi_source_bfs",
+    "offload",
     "open",
     "pagerank",
     "php",

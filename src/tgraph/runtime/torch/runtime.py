@@ -54,7 +54,7 @@ class TorchRuntime:
         self.device = device
 
     def asarray(self, data: Any, dtype: Any = None) -> torch.Tensor:
-        wanted = None if dtype is None else _torch_dtype(dtype)
+        wanted = None if dtype is None else torch_dtype(dtype)
         if not isinstance(data, torch.Tensor):
             data = torch.from_numpy(_as_shareable(np.asarray(data)))
         return torch.as_tensor(data, dtype=wanted, device=self.device)
@@ -64,13 +64,13 @@ class TorchRuntime:
         return array
 
     def full(self, size: int, value: Any, dtype: Any) -> torch.Tensor:
-        return torch.full((size,), value, dtype=_torch_dtype(dtype), device=self.device)
+        return torch.full((size,), value, dtype=torch_dtype(dtype), device=self.device)
 
     def arange(self, start: int, stop: int, dtype: Any) -> torch.Tensor:
-        return torch.arange(start, max(start, stop), dtype=_torch_dtype(dtype), device=self.device)
+        return torch.arange(start, max(start, stop), dtype=torch_dtype(dtype), device=self.device)
 
     def astype(self, tensor: torch.Tensor, dtype: Any) -> torch.Tensor:
-        return tensor.to(_torch_dtype(dtype))
+        return tensor.to(torch_dtype(dtype))
 
     def dtype(self, tensor: torch.Tensor) -> np.dtype[Any]:
         if tensor.dtype not in _NUMPY_DTYPES:
@@ -174,7 +174,7 @@ class TorchRuntime:
     def _promoted(self, left: Any, right: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Return tensors or scalars as tensors of the type that NumPy would give: int64 and 1.5 meet in float64."""
         kinds = [self.dtype(value) if isinstance(value, torch.Tensor) else value for value in (left, right)]
-        dtype = _torch_dtype(np.result_type(*kinds))
+        dtype = torch_dtype(np.result_type(*kinds))
         return self._as_tensor(left, dtype), self._as_tensor(right, dtype)
 
     def _as_tensor(self, value: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -184,7 +184,8 @@ class TorchRuntime:
         return torch.as_tensor(value, dtype=dtype, device=self.device)
 
 
-def _torch_dtype(dtype: Any) -> torch.dtype:
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """Return torch's name of an element type."""
     name = np.dtype(dtype).name
     if name not in _DTYPES:
         raise InvalidArgumentError(f"dtype={name} has no tensor in torch; use one of {', '.join(_DTYPES)}")
@@ -193,7 +194,7 @@ def _torch_dtype(dtype: Any) -> torch.dtype:
 
 def _as_shareable(array: Array) -> Array:
     """Return the array as PyTorch can view it: writeable, in the machine's byte order, with no negative stride."""
-    _torch_dtype(array.dtype)
+    torch_dtype(array.dtype)
     if not array.dtype.isnative or any(stride < 0 for stride in array.strides):
         return array.astype(array.dtype.newbyteorder("="), order="C")
     return array if array.flags.writeable else array.copy()
