@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 DEVICE = "fake"
@@ -137,14 +136,29 @@ def _dispatch(operator: Any, *args: Any, **kwargs: Any) -> Any:
         return _copy(*args[:2])
     if name == "_to_copy" and kwargs.get("device") is not None and kwargs["device"].type == "cpu":
         return _copy_to_host(args[0], kwargs)
-    flat, spec = pytree.tree_flatten((args, kwargs))
+    flat = list(_flatten((*args, *kwargs.values())))
     given = [value for value in flat if isinstance(value, DeviceTensor)]
     _refuse_host_tensors(name, flat)
     _count_syncs(name, flat, kwargs)
     _count_host_reads(name, args, given)
-    inner_args, inner_kwargs = pytree.tree_unflatten([_unwrap(value) for value in flat], spec)
-    returned = operator(*inner_args, **inner_kwargs)
-    return pytree.tree_map(lambda value: _wrap(value, given), returned)
+    returned = operator(
+        *(_map(_unwrap, value) for value in args), **{key: _map(_unwrap, value) for key, value in kwargs.items()}
+    )
+    return _map(lambda value: _wrap(value, given), returned)
+
+
+def _flatten(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flatten(value)
+        else:
+            yield value
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(function, one) for one in value)
+    return function(value)
 
 
 def _copy(target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:

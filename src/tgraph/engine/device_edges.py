@@ -159,15 +159,13 @@ class DeviceEdges(InMemoryEdges):
             collector = _make_collector(messages, 1, dtype, direction, mask)
             cost = self.measure(lambda: collector.add("out", some_rows(runtime, block, positions, REHEARSED)))
             self._edge_cost = max(self._edge_cost, cost)
+            self._take_messages(plan.program.reduce, dtype)
             self._rehearsed[key] = dtype
         return self._rehearsed[key]
 
     def prepare(self, plan: Plan, fields: dict[str, Tensor], direction: str) -> np.dtype[Any]:
         """Make room for the blocks of such a call of `send`; return the type of its messages."""
-        dtype, reduce = self.rehearse(plan, fields, direction), plan.program.reduce
-        self.budget.release("messages")
-        per_vertex = MEAN_BYTES if reduce == "mean" else reduced_dtype(reduce, dtype).itemsize
-        self.budget.take("messages", per_vertex * self.graph.num_vertices)
+        dtype = self.rehearse(plan, fields, direction)
         if not self._buffers:
             self._cut()
         return dtype
@@ -181,8 +179,16 @@ class DeviceEdges(InMemoryEdges):
             self.budget.release(purpose)
 
     def _key(self, plan: Plan, fields: dict[str, Tensor], direction: str) -> tuple[Any, ...]:
+        """Return what tells calls with other tensors apart; a function that is made anew for each call is the same."""
         types = [self.graph.runtime.dtype(tensor) for tensor in fields.values()]
-        return plan.program.message, plan.program.reduce, direction, *types
+        message = plan.program.message
+        return getattr(message, "__code__", message), plan.program.reduce, direction, *types
+
+    def _take_messages(self, reduce: str, dtype: np.dtype[Any]) -> None:
+        """Make room for what reaches the vertices: as much as the largest such tensor of all calls so far."""
+        per_vertex = MEAN_BYTES if reduce == "mean" else reduced_dtype(reduce, dtype).itemsize
+        taken = self.budget.parts.get("messages", 0)
+        self.budget.take("messages", max(per_vertex * self.graph.num_vertices - taken, 0))
 
     def _num_columns(self, plan: Plan) -> int:
         return 2 if self.graph.weighted and "weight" in plan.parameters["message"] else 1

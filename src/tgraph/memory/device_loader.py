@@ -193,7 +193,7 @@ class DeviceLoader:
         return ways | {number: TRANSFERS[way] for number, way in zip(missing, chosen.tolist(), strict=True)}
 
     def _touched_bytes(self, job: _Job) -> float:
-        """Return the bytes of all lines of host memory that hold edges of these rows; inf: they cannot be read there."""
+        """Return the bytes of all lines of host memory that hold edges of these rows; inf if it cannot read them."""
         lines = 0.0 if self._mapped is not None else math.inf
         for column in self._columns:
             first, last = job.firsts * column.itemsize, (job.firsts + job.sizes) * column.itemsize - 1

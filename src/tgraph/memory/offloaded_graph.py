@@ -144,7 +144,7 @@ def leave_in_host_memory(graph: Graph, memory: int | str, device: str, pins: boo
     """Offload a graph; with `pins`, its edges are fixed in memory when they are first used."""
     if graph.is_far and graph.runtime.device == "cpu":
         raise InvalidArgumentError(
-            "this graph was opened with a budget of RAM; use tgraph.open(path, memory, device=...), or tgraph.read first"
+            "this graph was opened with a budget of RAM; use tgraph.open(path, memory, device=...), or tgraph.read"
         )
     near = find_device(runtimes.get("torch", device))
     return OffloadedGraph(HostEdges(graph.to("torch", "cpu"), near, pins), parse_bytes("memory", memory))
