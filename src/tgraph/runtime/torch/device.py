@@ -38,7 +38,7 @@ class TorchDevice:
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self._device = torch.device(runtime.device)
-        self._statistics = torch.get_device_module(self._device)
+        self._statistics = getattr(torch, self._device.type)  # torch.cuda, torch.xpu, ...
 
     def allocate(self, num_bytes: int) -> torch.Tensor:
         return torch.empty(num_bytes, dtype=torch.uint8, device=self._device)
