@@ -206,12 +206,15 @@ class DeviceLoader:
         return _Job("filter", number, None if is_whole else job.rows, job.firsts, job.sizes)
 
     def _join_blocks(self, way: str, jobs: list[_Job]) -> Iterator[_Job]:
-        """Put the rows of several blocks together while they fit into a buffer; pieces of one row stay apart."""
+        """Put the rows of several blocks together while they fit into a buffer.
+
+        Two pieces of one row never do: all but the last fill a buffer.
+        """
         cuts, edges, rows = [0], 0, 0
         for position, job in enumerate(jobs):
             assert job.rows is not None
             edges, rows = edges + int(job.sizes.sum()), rows + job.rows.size
-            if position and (max(edges, rows) > self._limit or not self.blocks[job.number].opens):
+            if position and max(edges, rows) > self._limit:
                 cuts.append(position)
                 edges, rows = int(job.sizes.sum()), job.rows.size
         for first, last in pairwise([*cuts, len(jobs)]):
