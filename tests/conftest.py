@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from fake_accelerator import Counters
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,3 +35,14 @@ def shared_data() -> Path:
 def runtime_name(request: pytest.FixtureRequest) -> str:
     """Every runtime, by name."""
     return str(request.param)
+
+
+@pytest.fixture
+def fake_accelerator() -> Iterator[Counters]:
+    """A strict torch device, `fake`: its counters, from zero, and its budget, to be set by the test."""
+    from fake_accelerator import counters
+
+    gc.collect()  # tensors that other tests left in cycles
+    counters.reset()
+    yield counters
+    counters.budget_bytes = math.inf

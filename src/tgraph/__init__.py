@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tgraph.io import read, write
     from tgraph.layout.partition import Partition, partition
     from tgraph.layout.reorder import PaddedIds, pad, reorder
-    from tgraph.memory import build_file, open
+    from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
     from tgraph.results import Result
 
@@ -90,7 +90,7 @@ _HOMES = {
     "tgraph.io": ("read", "write"),
     "tgraph.layout.partition": ("Partition", "partition"),
     "tgraph.layout.reorder": ("PaddedIds", "pad", "reorder"),
-    "tgraph.memory": ("build_file", "open"),
+    "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
 }
@@ -134,6 +134,7 @@ __all__ = [
     "mis",
     "mst",
     "multi_source_bfs",
+    "offload",
     "open",
     "pad",
     "pagerank",

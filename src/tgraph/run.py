@@ -67,14 +67,15 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
         max_iterations: Stop after this many; the result then says `converged=False`. None = no limit.
         how: Keywords, the same for every algorithm:
 
-            - engine: `in_memory`, or `out_of_memory` for graphs from `tgraph.open`, which run there unless told.
+            - engine: `in_memory`, or `out_of_memory` for graphs from `tgraph.open` and `tgraph.offload`, which run
+              there unless told.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
             - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
               `auto` (fused where it can be).
-            - transfer: For graphs from `tgraph.open`, how the edges of active vertices are moved: `filter` (whole
-              blocks), `compact` (the pages of their rows), `zero_copy` (the mapped file in place) or `hybrid` (the
-              cheapest of these for each block and iteration).
+            - transfer: For these graphs, how the edges of active vertices are moved: `filter` (whole blocks),
+              `compact` (their rows, or the pages of them), `zero_copy` (read where they are) or `hybrid` (the cheapest
+              of these for each block and iteration).
             - schedule: For graphs from `tgraph.open` and programs over all vertices: `sweep` (all edges in every
               iteration), `delta` (linear programs: only changes are sent, where most wait first) or `auto` (sweeps, and
               changes if these would go on for long).

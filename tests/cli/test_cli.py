@@ -145,6 +145,16 @@ def test_memory_leaves_the_edges_in_the_file(call, city, tmp_path):
     assert trace["iterations"][0]["moved"] == {"filter": 16}
 
 
+def test_memory_of_a_device(call, city, tmp_path, fake_accelerator):
+    store, trace_file = tmp_path / "city.safetensors", tmp_path / "trace.json"
+    assert call("convert", city, store)[0] == 0
+    code, out, _ = call("pagerank", store, "--memory", "1MiB", "--device", "fake", "--trace", trace_file)
+    assert code == 0
+    assert "dan" in out
+    assert fake_accelerator.to_device_bytes > 0
+    assert json.loads(trace_file.read_text())["engine"] == "out_of_memory"
+
+
 def test_generate_within_a_budget_is_the_same_graph(call, tmp_path):
     for file, options in (("near", []), ("far", ["--memory", "1MiB"])):
         assert call("generate", tmp_path / f"{file}.safetensors", "--scale", 10, "--seed", 4, *options)[0] == 0

@@ -149,7 +149,7 @@ def test_no_work_on_all_vertices_for_a_small_frontier(monkeypatch: pytest.Monkey
     graph = long_path_among_many(10_000, 40)
     sizes: list[tuple[str, int]] = []
     per_iteration: list[list[tuple[str, int]]] = []
-    iterate = in_memory._Run.iterate
+    iterate = in_memory.Run.iterate
 
     def watched(self: Any) -> Any:
         sizes.clear()
@@ -157,7 +157,7 @@ def test_no_work_on_all_vertices_for_a_small_frontier(monkeypatch: pytest.Monkey
         per_iteration.append(list(sizes))
         return done
 
-    monkeypatch.setattr(in_memory._Run, "iterate", watched)
+    monkeypatch.setattr(in_memory.Run, "iterate", watched)
     record_sizes(monkeypatch, sizes)
     result = tg.run(BFS(0), graph, direction="push", kernel="plain")
     assert len(per_iteration) == 40
@@ -169,7 +169,7 @@ def test_no_work_on_all_vertices_for_a_small_frontier(monkeypatch: pytest.Monkey
 def test_no_memory_for_all_vertices_for_a_small_frontier(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = long_path_among_many(1_000_000, 20)
     peaks: list[int] = []
-    iterate = in_memory._Run.iterate
+    iterate = in_memory.Run.iterate
 
     def watched(self: Any) -> Any:
         before = tracemalloc.get_traced_memory()[0]
@@ -178,7 +178,7 @@ def test_no_memory_for_all_vertices_for_a_small_frontier(monkeypatch: pytest.Mon
         peaks.append(tracemalloc.get_traced_memory()[1] - before)
         return done
 
-    monkeypatch.setattr(in_memory._Run, "iterate", watched)
+    monkeypatch.setattr(in_memory.Run, "iterate", watched)
     tracemalloc.start()
     try:
         tg.run(BFS(0), graph, direction="auto", kernel="plain")

@@ -167,7 +167,7 @@ def out_strengths(graph: Graph, weighted: bool, dtype: str = "float64") -> Tenso
     if not weighted:
         return runtime.astype(graph.out_degrees(), dtype)
     sums = runtime.segment_reduce(runtime.astype(graph.weights, "float64"), graph.out_offsets, "sum")
-    return runtime.astype(sums, dtype)
+    return runtime.asarray(sums, dtype)  # weights may be elsewhere than vertex data
 
 
 def check_weights(graph: Graph, algorithm: str) -> None:

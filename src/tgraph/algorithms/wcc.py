@@ -64,7 +64,7 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
     >>> tg.wcc(tg.from_edges([0, 3, 2], [1, 2, 4])).labels.tolist()
     [0, 0, 2, 2, 2]
     """
-    if graph.is_far and max_iterations is None and streams_kernels(how):
+    if graph.is_far and graph.runtime.device == "cpu" and max_iterations is None and streams_kernels(how):
         return _link_blocks(graph, how)
     if max_iterations is not None or not uses_kernels(graph, how):
         return run(WCC(), graph, max_iterations=max_iterations, **how)

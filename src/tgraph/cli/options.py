@@ -65,7 +65,7 @@ def read_graph(
     from tgraph.io import read
 
     if memory is not None:
-        return _open_graph(file, memory, runtime, undirected or unweighted or skip_rows > 0 or device is not None)
+        return _open_graph(file, memory, runtime, device, undirected or unweighted or skip_rows > 0)
     return read(file, runtime=runtime, device=device, **reading_options(undirected, unweighted, skip_rows))
 
 
@@ -79,7 +79,7 @@ def reading_options(undirected: bool, unweighted: bool, skip_rows: int) -> dict[
     return options
 
 
-def _open_graph(file: Path, memory: str, runtime: str, has_other_options: bool) -> Graph:
+def _open_graph(file: Path, memory: str, runtime: str, device: str | None, has_other_options: bool) -> Graph:
     from tgraph.errors import InvalidArgumentError
     from tgraph.memory import open
 
@@ -88,6 +88,8 @@ def _open_graph(file: Path, memory: str, runtime: str, has_other_options: bool) 
             f"--memory {memory} leaves the edges in a .safetensors file as they are; for {file}, make one first with "
             f"tgraph convert --memory {memory}, and give --undirected, --unweighted and the like there"
         )
+    if device is not None and device != "cpu":
+        return open(file, memory, device=device)
     return open(file, memory, runtime)
 
 

@@ -20,7 +20,7 @@ from tgraph.runtime import Array, Runtime, Tensor
 
 _PUSH_SIDES = {"out": ("out",), "in": ("in",), "both": ("out", "in")}
 _PULL_SIDES = {"out": ("in",), "in": ("out",), "both": ("in", "out")}
-_PARTS = {"mean": ("sum", "count")}  # what a reduction is made of while blocks and sides are still to be joined
+REDUCED_PARTS = {"mean": ("sum", "count")}  # what a reduction is made of while blocks and sides are still to be joined
 
 
 class InMemoryEdges:
@@ -50,7 +50,7 @@ class InMemoryEdges:
         adhoc.reduce, adhoc.along = reduce, along
         adhoc.message = _unchanged if message is None else message
         adhoc.update = _unchanged
-        return send(plan(adhoc, ("value",)), self, {"value": values}, None, None, self._direction)
+        return self.send(plan(adhoc, ("value",)), {"value": values}, None, None, self._direction)
 
     def _find_gather(
         self, values: Tensor, reduce: str, along: str, message: Callable[..., Tensor]
@@ -75,12 +75,28 @@ class InMemoryEdges:
         """Return the bytes moved from far memory since the last call, by way of transfer; None: nothing is far."""
         return None
 
-    def sides(self, along: str, direction: str) -> list[tuple[str, Adjacency]]:
-        """Return the adjacencies that a message crosses; both ways are one in an undirected graph."""
+    def side_names(self, along: str, direction: str) -> tuple[str, ...]:
+        """Return which directions of the graph a message crosses; both ways are one in an undirected graph."""
         names = (_PUSH_SIDES if direction == "push" else _PULL_SIDES)[along]
-        if not self.graph.directed:
-            names = names[:1]
-        return [(name, self.graph.adjacency(name)) for name in names]
+        return names if self.graph.directed else names[:1]
+
+    def sides(self, along: str, direction: str) -> list[tuple[str, Adjacency]]:
+        """Return the adjacencies that a message crosses, by name."""
+        return [(name, self.graph.adjacency(name)) for name in self.side_names(along, direction)]
+
+    def send(
+        self,
+        plan: Plan,
+        fields: dict[str, Tensor],
+        senders: Tensor | None,
+        receivers: Tensor | None,
+        direction: str,
+    ) -> Tensor:
+        """Return what reaches each receiver: `[V]`, or `[R]` where `receivers` are given (pull only)."""
+        messages = Messages(plan, self, fields)
+        if direction == "push":
+            return _push(messages, senders)
+        return _pull(messages, senders, receivers)
 
     def count_edges(self, senders: Tensor | None, along: str) -> int:
         """Return the number of edges that messages of these vertices (None = all) cross."""
@@ -113,21 +129,6 @@ class InMemoryEdges:
         return receivers, reduced.finish()
 
 
-def send(
-    plan: Plan,
-    edges: InMemoryEdges,
-    fields: dict[str, Tensor],
-    senders: Tensor | None,
-    receivers: Tensor | None,
-    direction: str,
-) -> Tensor:
-    """Return what reaches each receiver: `[V]`, or `[R]` where `receivers` are given (pull only)."""
-    messages = Messages(plan, edges, fields)
-    if direction == "push":
-        return _push(messages, senders)
-    return _pull(messages, senders, receivers)
-
-
 def _push(messages: Messages, senders: Tensor | None) -> Tensor:
     program, edges = messages.plan.program, messages.edges
     runtime, count = edges.graph.runtime, edges.graph.num_vertices
@@ -149,7 +150,7 @@ def _pull(messages: Messages, senders: Tensor | None, receivers: Tensor | None) 
     mask = None
     if senders is not None and not messages.plan.may_resend:
         mask = runtime.index_put(edges.graph.full(False, "bool"), senders, True)
-    parts = _PARTS.get(reduce, (reduce,))
+    parts = REDUCED_PARTS.get(reduce, (reduce,))
     joined: dict[str, Tensor] = {}
     for side, adjacency in edges.sides(messages.plan.program.along, "pull"):
         num_arcs = adjacency.num_arcs if receivers is None else _count_arcs(adjacency, receivers)
@@ -159,7 +160,7 @@ def _pull(messages: Messages, senders: Tensor | None, receivers: Tensor | None) 
             check_reduction(reduce, runtime.dtype(sent))
             active = None if mask is None else subgraph.at_neighbors(mask)
             for part in parts:
-                blocks[part].append(_reduce_rows(subgraph, sent, active, part))
+                blocks[part].append(reduce_rows(subgraph, sent, active, part))
         for part in parts:
             reduced = runtime.concatenate(blocks[part])
             joined[part] = join(runtime, part, joined[part], reduced) if part in joined else reduced
@@ -169,7 +170,7 @@ def _pull(messages: Messages, senders: Tensor | None, receivers: Tensor | None) 
     return joined["sum"] / runtime.maximum(counts, 1)
 
 
-def _reduce_rows(subgraph: Subgraph, sent: Tensor, active: Tensor | None, op: str) -> Tensor:
+def reduce_rows(subgraph: Subgraph, sent: Tensor, active: Tensor | None, op: str) -> Tensor:
     """Aggregate a block; of senders that are not active nothing counts."""
     runtime = subgraph.runtime
     if active is None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 from tgraph.dtypes import identity
-from tgraph.engine.edges import InMemoryEdges, send
+from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fields import edge_fields, initial_fields, new_fields
 from tgraph.engine.fused import find_fused
 from tgraph.engine.schedule import choose_direction
@@ -33,13 +33,15 @@ def run(
     options: Options,
     make_edges: Callable[..., InMemoryEdges] = InMemoryEdges,
     engine_name: str = "in_memory",
+    make_run: Callable[..., Run] | None = None,
 ) -> Result:
     """Run a program until it is done, the limit is reached, or the user interrupts.
 
-    Another engine that differs only in how messages cross edges gives its own `make_edges`.
+    Another engine that differs only in how messages cross edges gives its own `make_edges`; one that also differs in
+    where vertices are updated gives its own `make_run`.
     """
     started = time.perf_counter()
-    engine = _Run(program, graph, options, make_edges, engine_name)
+    engine = (make_run or Run)(program, graph, options, make_edges, engine_name)
     converged = False
     with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
         engine.trace.seconds["init"] = time.perf_counter() - started
@@ -57,7 +59,7 @@ def run(
     return engine.result(converged)
 
 
-class _Run:
+class Run:
     """One run: the state between iterations."""
 
     def __init__(
@@ -77,7 +79,7 @@ class _Run:
         self.plan = plan(program, tuple(fields), tuple(edge_data))
         self.edges = make_edges(graph, options.direction, edge_data, options.kernel)
         self.is_dense = self.plan.has_compute or program.active == "all"
-        self.frontier = None if self.is_dense or active is None else vertex_select(self.runtime, active)
+        self.frontier = None if self.is_dense or active is None else self._find_frontier(active)
         self.explored_edges = 0
 
     # --- the loop ----------------------------------------------------------------------------------------------------
@@ -122,23 +124,29 @@ class _Run:
         if self.plan.has_compute:
             residual = self.program.compute(self.state, self.edges)
         else:
-            total = self._total()
-            incoming = send(self.plan, self.edges, self.state.fields, None, None, direction)
-            new = self._updated(self.state.fields, incoming, total)
-            residual = self._residual(new, total)
-            self.state.fields.update(new)
+            residual = self._sweep(direction)
         if residual is None:
             raise InvalidProgramError(f"{type(self.program).__name__}.compute returned nothing; return the residual")
         self.state.residual = float(residual if isinstance(residual, (int, float)) else self.runtime.item(residual))
         return direction
 
-    def _total(self) -> Tensor | None:
+    def _sweep(self, direction: str) -> Tensor:
+        """Let every vertex receive and update; return the residual."""
+        fields = self.state.fields
+        total = self._total(fields)
+        incoming = self.edges.send(self.plan, fields, None, None, direction)
+        new = self._updated(fields, incoming, total)
+        residual = self._residual(fields, new, total)
+        fields.update(new)
+        return residual
+
+    def _total(self, fields: dict[str, Tensor]) -> Tensor | None:
         if not self.plan.needs_total:
             return None
-        return self.runtime.reduce(self.plan.call("total", self.state.fields.__getitem__), "sum")
+        return self.runtime.reduce(self.plan.call("total", fields.__getitem__), "sum")
 
-    def _residual(self, new: dict[str, Tensor], total: Tensor | None) -> Tensor:
-        old, after, main = self.state.fields, {**self.state.fields, **new}, self.plan.main_field
+    def _residual(self, old: dict[str, Tensor], new: dict[str, Tensor], total: Tensor | None) -> Tensor:
+        after, main = {**old, **new}, self.plan.main_field
         known = {**old, "total": total}
         if self.program.change is None:
             change = default_change(old[main], after[main])
@@ -147,18 +155,24 @@ class _Run:
         return self.runtime.reduce(self.runtime.astype(change, "float64"), "sum")  # a sum of int32 could overflow to 0
 
     # --- changed vertices active -------------------------------------------------------------------------------------
-    def _iterate_frontier(self, frontier_edges: int) -> str:
+    def _find_frontier(self, active: Tensor) -> Tensor:
+        return vertex_select(self.runtime, active)
+
+    def _choose_direction(self, frontier_edges: int) -> str:
         total_edges = self.edges.count_edges(None, self.program.along)
-        can_settle = self.program.settled is not None
-        unexplored = total_edges - (self.explored_edges if can_settle else 0)
-        direction = choose_direction(self.options.direction, frontier_edges, unexplored, self.graph.num_vertices)
+        unexplored = total_edges - (self.explored_edges if self.program.settled is not None else 0)
         self.explored_edges += frontier_edges
+        return choose_direction(self.options.direction, frontier_edges, unexplored, self.graph.num_vertices)
+
+    def _iterate_frontier(self, frontier_edges: int) -> str:
+        direction = self._choose_direction(frontier_edges)
         is_sparse = frontier_edges < self.graph.num_vertices // SPARSE_RECEIVERS
         if direction == "push" and self.frontier is not None and is_sparse:
             self._push_sparse(self.frontier)
         else:
-            receivers = self._unsettled() if direction == "pull" and can_settle else None
-            incoming = send(self.plan, self.edges, self.state.fields, self.frontier, receivers, direction)
+            has_settled = direction == "pull" and self.program.settled is not None
+            receivers = self._unsettled() if has_settled else None
+            incoming = self.edges.send(self.plan, self.state.fields, self.frontier, receivers, direction)
             self._take(receivers, incoming)
         return direction
 
@@ -175,14 +189,12 @@ class _Run:
 
         Who received nothing but the identity keeps its values, whichever way the iteration took.
         """
-        runtime, fields, total = self.runtime, self.state.fields, self._total()
-        received = incoming != identity(self.program.reduce, runtime.dtype(incoming))
+        runtime, fields, total = self.runtime, self.state.fields, self._total(self.state.fields)
         if receivers is None:
             old = fields
         else:
             old = {name: runtime.index_select(tensor, receivers) for name, tensor in fields.items()}
-        new, changed = update(runtime, old, lambda: self._updated(old, incoming, total), self.plan.main_field)
-        changed = changed & received
+        new, changed = self._received(old, incoming, total)
         if receivers is None:
             fields.update({name: runtime.where(changed, tensor, fields[name]) for name, tensor in new.items()})
             self.frontier = vertex_select(runtime, changed)
@@ -190,6 +202,14 @@ class _Run:
         self.frontier = runtime.mask_select(receivers, changed)
         for name, tensor in new.items():
             fields[name] = runtime.index_put(fields[name], self.frontier, runtime.mask_select(tensor, changed))
+
+    def _received(
+        self, old: dict[str, Tensor], incoming: Tensor, total: Tensor | None
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Return new fields and the mask of vertices that received something and changed."""
+        received = incoming != identity(self.program.reduce, self.runtime.dtype(incoming))
+        new, changed = update(self.runtime, old, lambda: self._updated(old, incoming, total), self.plan.main_field)
+        return new, changed & received
 
     # --- the program's update ----------------------------------------------------------------------------------------
     def _updated(self, fields: dict[str, Tensor], incoming: Tensor, total: Tensor | None) -> dict[str, Tensor]:

@@ -52,6 +52,10 @@ class Messages:
                 made = self._call(lambda field: field, lambda: graph.runtime.arange(0, graph.num_vertices, dtype))
                 self._vertex_messages = self._as_tensor(made, graph.num_vertices)
             return subgraph.at_neighbors(self._vertex_messages)
+        return self._pull_edges(side, subgraph)
+
+    def _pull_edges(self, side: str, subgraph: Subgraph) -> Tensor:
+        """Make one message per edge from what the edge and its ends have."""
 
         def value(name: str) -> Any:
             if name in self.fields:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 
 from tgraph.engine import in_memory
+from tgraph.engine.device_runs import run_on_device
 from tgraph.engine.far_delta import FarDelta, why_no_changes
 from tgraph.engine.far_edges import FarEdges
 from tgraph.engine.far_runs import FarPush, FarSweep
@@ -20,7 +21,7 @@ from tgraph.engine.fields import edge_fields, initial_fields
 from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import FarFile, FarGraph
+from tgraph.memory import FarFile, FarGraph, OffloadedGraph
 from tgraph.program import Plan, Program, State, plan
 from tgraph.results import Result, Trace
 from tgraph.results.progress import Progress
@@ -32,6 +33,9 @@ TEMPORARY_BYTES = 32  # per vertex, of tensors that `compute` makes and drops
 
 def run(program: Program, graph: Graph, options: Options) -> Result:
     """Run a program within the budget of a graph that was opened with one."""
+    if isinstance(graph, OffloadedGraph):
+        _refuse_checkpoint(program, options)
+        return run_on_device(program, graph, options)
     if not isinstance(graph, FarGraph):
         raise InvalidArgumentError(
             "engine='out_of_memory' runs on a graph in a file; open it with tgraph.open(path, memory=...)"

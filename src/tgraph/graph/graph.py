@@ -185,7 +185,7 @@ class Graph:
 
     @property
     def is_far(self) -> bool:
-        """Whether the edges stay in a file and only parts of them are in memory; see `tgraph.open`."""
+        """Whether the edges stay away from vertex data and come in parts; see `tgraph.open` and `tgraph.offload`."""
         return False
 
     @property

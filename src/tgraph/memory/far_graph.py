@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
@@ -12,6 +12,7 @@ from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.memory.budget import format_bytes, parse_bytes
 from tgraph.memory.far_file import FarArray, FileIdentity, identify
+from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
 _TURNED = {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
@@ -123,7 +124,19 @@ class FarGraph(Graph):
         return FarGraph(out, **{**kept, "is_sorted": self.is_sorted, **changes})
 
 
-def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = None) -> FarGraph:
+@overload
+def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = None) -> FarGraph: ...
+
+
+@overload
+def open(
+    path: str | os.PathLike[str], memory: int | str, runtime: str | None = None, *, device: str
+) -> OffloadedGraph: ...
+
+
+def open(
+    path: str | os.PathLike[str], memory: int | str, runtime: str | None = None, *, device: str | None = None
+) -> FarGraph | OffloadedGraph:
     """Open a graph that need not fit into memory; runs on it stay within `memory` bytes.
 
     Args:
@@ -132,6 +145,8 @@ def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = 
         memory: The budget of a run for vertex data and edges: bytes, or a text such as `"512MiB"`. The interpreter and
             its libraries come on top.
         runtime: The tensor runtime of vertex data, the configured one if None.
+        device: A device of torch with memory of its own (`cuda`): `memory` is then the budget there, and the file is
+            mapped into host memory; see `tgraph.offload`. None = the budget is RAM.
 
     >>> import tempfile, tgraph as tg
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -140,6 +155,9 @@ def open(path: str | os.PathLike[str], memory: int | str, runtime: str | None = 
     ...     int(tg.bfs(graph, 0).levels.max())
     58
     """
+    if device is not None:
+        mapped = store.read(path, check="offsets", runtime="torch", device="cpu")
+        return leave_in_host_memory(mapped, memory, device, pins=False)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
     graph = store.read(path, check="offsets", runtime=runtime)
     places = {name: FarArray(*place) for name, place in store.locate(path).items()}

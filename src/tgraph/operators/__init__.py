@@ -11,7 +11,7 @@ vertices and ten edges:
 """
 
 from tgraph.operators.aggregate import Accumulator, aggregate
-from tgraph.operators.neighbor_select import neighbor_select
+from tgraph.operators.neighbor_select import find_edge_positions, neighbor_select
 from tgraph.operators.reconstruct import Subgraph, reconstruct, split_by_edges, tensorize
 from tgraph.operators.update import changed_mask, update
 from tgraph.operators.vertex_select import vertex_select
@@ -21,6 +21,7 @@ __all__ = [
     "Subgraph",
     "aggregate",
     "changed_mask",
+    "find_edge_positions",
     "neighbor_select",
     "reconstruct",
     "split_by_edges",

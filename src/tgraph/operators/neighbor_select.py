@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from tgraph.dtypes import OFFSET_DTYPE
 from tgraph.graph import Adjacency
-from tgraph.runtime import Tensor
+from tgraph.runtime import Runtime, Tensor
 
 
 def neighbor_select(adjacency: Adjacency, vertices: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -36,6 +36,18 @@ def neighbor_select(adjacency: Adjacency, vertices: Tensor) -> tuple[Tensor, Ten
     sizes = runtime.index_select(adjacency.offsets[1:], vertices) - starts
     ends = runtime.cumsum(sizes)
     total = int(runtime.item(ends[-1:])) if int(ends.shape[0]) else 0
-    shifts = runtime.repeat_interleave(starts - (ends - sizes), sizes, total)
-    edge_positions = runtime.arange(0, total, OFFSET_DTYPE) + shifts
+    edge_positions = find_edge_positions(runtime, starts, sizes, ends, total)
     return runtime.index_select(adjacency.neighbors, edge_positions), edge_positions, ends
+
+
+def find_edge_positions(runtime: Runtime, starts: Tensor, sizes: Tensor, ends: Tensor, total: int) -> Tensor:
+    """Return the positions `[N]` of rows one behind the other; `ends` is the running sum of `sizes`, `total` its last.
+
+    >>> import numpy as np
+    >>> from tgraph import runtime
+    >>> starts, sizes, ends = np.array([3, 7, 8]), np.array([3, 1, 2]), np.array([3, 4, 6])
+    >>> find_edge_positions(runtime.get("numpy"), starts, sizes, ends, 6)
+    array([3, 4, 5, 7, 8, 9])
+    """
+    shifts = runtime.repeat_interleave(starts - (ends - sizes), sizes, total)
+    return runtime.arange(0, total, OFFSET_DTYPE) + shifts

@@ -17,10 +17,13 @@ TRANSFERS = ("filter", "compact", "zero_copy")
 COMPACT_GAIN = 0.5  # planning many small requests keeps a core busy: they must cost less than this part of a block
 
 
-def choose_transfers(link: Link, block_bytes: Array, requests: Array, page_bytes: Array) -> Array:
+def choose_transfers(
+    link: Link, block_bytes: Array, requests: Array, page_bytes: Array, touched_bytes: Array | None = None
+) -> Array:
     """Return the position in `TRANSFERS` of the cheapest way for every block.
 
-    `requests` and `page_bytes` are how many requests the active rows need and the bytes of all their pages.
+    `requests` and `page_bytes` are how many requests the active rows need and the bytes of all their pages;
+    `touched_bytes` is what reading in place brings near, where that is something else than pages.
 
     >>> link = Link(bytes_per_second=1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4)
     >>> megabyte = np.full(3, 1e6)
@@ -30,7 +33,7 @@ def choose_transfers(link: Link, block_bytes: Array, requests: Array, page_bytes
     costs = [
         block_bytes / link.bytes_per_second + link.seconds_per_request,
         (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN,
-        page_bytes / ALIGNMENT * link.seconds_per_fault,
+        (page_bytes if touched_bytes is None else touched_bytes) / ALIGNMENT * link.seconds_per_fault,
     ]
     order = np.array([0, 2, 1])  # of equal costs the first is taken: whole blocks, then no request at all
     return order[np.argmin(np.stack(costs)[order], axis=0)]

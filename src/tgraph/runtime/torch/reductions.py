@@ -19,9 +19,9 @@ def reduce(tensor: torch.Tensor, op: str, dtype: Any) -> torch.Tensor:
     """Reduce everything to one element."""
     check_reduction(op, dtype)
     if op == "count":
-        return torch.tensor([tensor.numel()], device=tensor.device)
+        return torch.full((1,), tensor.numel(), dtype=torch.int64, device=tensor.device)
     if not tensor.numel():
-        return torch.tensor([identity(op, dtype)], dtype=tensor.dtype, device=tensor.device)
+        return torch.full((1,), identity(op, dtype), dtype=tensor.dtype, device=tensor.device)
     functions = {"min": torch.amin, "max": torch.amax, "sum": torch.sum, "mean": torch.mean, "any": torch.any}
     return functions[op](tensor).to(tensor.dtype).reshape(1)
 
@@ -51,12 +51,18 @@ def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, op: str, dtype: 
         return torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
     if values.is_floating_point():
         return torch.segment_reduce(values, op, offsets=offsets, initial=start, unsafe=True)
-    selected = values[offsets[0] : offsets[-1]]
-    owners = torch.repeat_interleave(
-        torch.arange(sizes.numel(), device=values.device), sizes, output_size=len(selected)
-    )
-    into = torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
-    return scatter_reduce(into, owners, selected, op)
+    into = torch.full((sizes.numel() + 2,), start, dtype=values.dtype, device=values.device)
+    return scatter_reduce(into, _find_owners(offsets, values.numel()), values, op)[1:-1]
+
+
+def _find_owners(offsets: torch.Tensor, total: int) -> torch.Tensor:
+    """Return one more than the segment of every value; those before all segments and behind them count too.
+
+    So nobody has to read the first and the last offset back from the device.
+    """
+    ends = torch.zeros(1, dtype=offsets.dtype, device=offsets.device), offsets, torch.full_like(offsets[:1], total)
+    sizes = torch.diff(torch.cat(ends))
+    return torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes, output_size=total)
 
 
 def _check_offsets(values: torch.Tensor, offsets: torch.Tensor) -> None:

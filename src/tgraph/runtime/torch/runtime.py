@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,17 @@ _NUMPY_DTYPES = {torch_dtype: np.dtype(name) for name, torch_dtype in _DTYPES.it
 def create(device: str) -> Runtime:
     """Return the runtime for `device`, in PyTorch's notation: `cpu`, `cuda`, `cuda:1`, `mps`."""
     try:
-        torch.empty(0, device=device)
+        found = torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
         raise InvalidArgumentError(
             f"device={device!r} cannot be used by torch here: {str(error).splitlines()[0]}"
         ) from error
+    return _runtime_on(str(found))
+
+
+@cache
+def _runtime_on(device: str) -> TorchRuntime:
+    """Return the only runtime of a device: `cuda` and `cuda:0` are one."""
     return TorchRuntime(device)
 
 
@@ -47,7 +54,7 @@ class TorchRuntime:
         self.device = device
 
     def asarray(self, data: Any, dtype: Any = None) -> torch.Tensor:
-        wanted = None if dtype is None else _torch_dtype(dtype)
+        wanted = None if dtype is None else torch_dtype(dtype)
         if not isinstance(data, torch.Tensor):
             data = torch.from_numpy(_as_shareable(np.asarray(data)))
         return torch.as_tensor(data, dtype=wanted, device=self.device)
@@ -57,13 +64,13 @@ class TorchRuntime:
         return array
 
     def full(self, size: int, value: Any, dtype: Any) -> torch.Tensor:
-        return torch.full((size,), value, dtype=_torch_dtype(dtype), device=self.device)
+        return torch.full((size,), value, dtype=torch_dtype(dtype), device=self.device)
 
     def arange(self, start: int, stop: int, dtype: Any) -> torch.Tensor:
-        return torch.arange(start, max(start, stop), dtype=_torch_dtype(dtype), device=self.device)
+        return torch.arange(start, max(start, stop), dtype=torch_dtype(dtype), device=self.device)
 
     def astype(self, tensor: torch.Tensor, dtype: Any) -> torch.Tensor:
-        return tensor.to(_torch_dtype(dtype))
+        return tensor.to(torch_dtype(dtype))
 
     def dtype(self, tensor: torch.Tensor) -> np.dtype[Any]:
         if tensor.dtype not in _NUMPY_DTYPES:
@@ -95,7 +102,7 @@ class TorchRuntime:
         return torch.nonzero(mask).flatten()
 
     def index_put(self, tensor: torch.Tensor, positions: torch.Tensor, values: Any) -> torch.Tensor:
-        values = torch.as_tensor(values, dtype=tensor.dtype, device=tensor.device)
+        values = self._as_tensor(values, tensor.dtype)
         values = values.expand(positions.shape) if values.ndim == 0 else values
         check_one_each(positions.numel(), values.numel())
         try:
@@ -144,7 +151,7 @@ class TorchRuntime:
         return segment_reduce(values, offsets, op, self.dtype(values))
 
     def where(self, condition: torch.Tensor, yes: Any, no: Any) -> torch.Tensor:
-        return torch.where(torch.as_tensor(condition, device=self.device), *self._promoted(yes, no))
+        return torch.where(self._as_tensor(condition, torch.bool), *self._promoted(yes, no))
 
     def minimum(self, left: Any, right: Any) -> torch.Tensor:
         return torch.minimum(*self._promoted(left, right))
@@ -167,14 +174,18 @@ class TorchRuntime:
     def _promoted(self, left: Any, right: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Return tensors or scalars as tensors of the type that NumPy would give: int64 and 1.5 meet in float64."""
         kinds = [self.dtype(value) if isinstance(value, torch.Tensor) else value for value in (left, right)]
-        dtype = _torch_dtype(np.result_type(*kinds))
-        return (
-            torch.as_tensor(left, dtype=dtype, device=self.device),
-            torch.as_tensor(right, dtype=dtype, device=self.device),
-        )
+        dtype = torch_dtype(np.result_type(*kinds))
+        return self._as_tensor(left, dtype), self._as_tensor(right, dtype)
+
+    def _as_tensor(self, value: Any, dtype: torch.dtype) -> torch.Tensor:
+        """Return a tensor here; a scalar is made on the device, where a copy would make the host wait."""
+        if isinstance(value, (bool, int, float)):
+            return torch.full((), value, dtype=dtype, device=self.device)
+        return torch.as_tensor(value, dtype=dtype, device=self.device)
 
 
-def _torch_dtype(dtype: Any) -> torch.dtype:
+def torch_dtype(dtype: Any) -> torch.dtype:
+    """Return torch's name of an element type."""
     name = np.dtype(dtype).name
     if name not in _DTYPES:
         raise InvalidArgumentError(f"dtype={name} has no tensor in torch; use one of {', '.join(_DTYPES)}")
@@ -183,7 +194,7 @@ def _torch_dtype(dtype: Any) -> torch.dtype:
 
 def _as_shareable(array: Array) -> Array:
     """Return the array as PyTorch can view it: writeable, in the machine's byte order, with no negative stride."""
-    _torch_dtype(array.dtype)
+    torch_dtype(array.dtype)
     if not array.dtype.isnative or any(stride < 0 for stride in array.strides):
         return array.astype(array.dtype.newbyteorder("="), order="C")
     return array if array.flags.writeable else array.copy()
