@@ -27,6 +27,7 @@ from tgraph.runtime import Array
 
 FIRST_SWEEPS = 4  # show how fast the residual falls
 TIMES_WHILE_NEAR = 8  # that the vertices of a block send
+AGAIN_PART = 0.1  # of those that sent first: with fewer vertices that became active, the block waits for its next turn
 CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
 
@@ -224,7 +225,7 @@ class FarPush(FarRun):
             touched = self._touched(loader, named, ways, page_bytes)
             for loaded in loader.stream(named, ways, self._kernel.active):
                 if loaded.rows is None:
-                    self._push_again_and_again(loaded)
+                    self._push_while_near(loaded)
                 else:
                     self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
                 if cache is not None:
@@ -237,11 +238,13 @@ class FarPush(FarRun):
             self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved))
         return True
 
-    def _push_again_and_again(self, loaded: LoadedBlock) -> None:
-        """Let the active vertices of a block send, and those that they make active, while the block is near."""
-        times = TIMES_WHILE_NEAR if loaded.block.is_whole else 1
-        while times and self._kernel.push(loaded.block, loaded.neighbors, loaded.weights):
-            times -= 1
+    def _push_while_near(self, loaded: LoadedBlock) -> None:
+        """Let the active vertices of a block send, and those that they make active, while these are many."""
+        sent = self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+        for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
+            if self._kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
+                break
+            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
 
     def _push_cached(self, cache: VertexCache | None) -> None:
         """Let the active vertices whose rows are cached send."""

@@ -14,7 +14,8 @@ from tgraph.runtime import Array
 
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
-SLACK = 16  # one part in so many stays free, for what the interpreter allocates meanwhile
+SLACK = 16  # one part in so many stays free, for what the interpreter and the system allocate meanwhile
+SMALLEST_SLACK = 8 << 20  # but at least this, if it is not more than an eighth
 BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
 
 
@@ -58,7 +59,8 @@ class EdgeStream:
         A part `cached` of what those would get goes to a cache of hot rows.
         """
         budget = self._budget
-        available = int((budget.free - budget.limit // SLACK) * part)
+        slack = max(budget.limit // SLACK, min(SMALLEST_SLACK, budget.limit // 8))
+        available = int((budget.free - slack) * part)
         block_bytes = min(BLOCK_BYTES, max(available // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
         self.blocks = cut_by_edges(self.offsets, block_bytes // self.edge_bytes)
         largest = max((block.num_edges for block in self.blocks), default=0)

@@ -155,6 +155,10 @@ class BlockPush:
         self._sent += sent, shared[COUNTERS + 16]
         return sent
 
+    def num_coming(self, block: Block) -> int:
+        """Return how many vertices of a block will be active, as far as it is known."""
+        return int(np.count_nonzero(self._coming[block.first_row : block.last_row]))
+
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send; their edges lie somewhere in the arrays."""
         num_edges = int(rows.counts.sum())
