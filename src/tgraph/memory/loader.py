@@ -17,6 +17,7 @@ from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
 from tgraph.memory.transfer import plan_compact
+from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
@@ -81,8 +82,8 @@ class BlockLoader:
     ) -> Iterator[LoadedBlock]:
         """Yield these blocks, kept ones first; each may be used until the next one is asked for.
 
-        `ways` says how each is moved, `filter` unless given; `compact` and `zero_copy` are for kernels that look at
-        nothing but `active [V]` rows.
+        `ways` says how each is moved, `filter` unless given. With `compact` and `zero_copy` come only the `active [V]`
+        rows: those of blocks that follow each other, ascending and moved in the same way, together, as many as fit.
         """
         for number in numbers:
             if number in self._kept:
@@ -94,7 +95,7 @@ class BlockLoader:
         free, pending = list(self._buffers), deque[_Load]()
         while coming or pending:
             while coming and free:
-                pending.append(self._start(*coming.popleft(), free, active))
+                pending.append(self._start(coming, free, active))
             load = pending.popleft()
             started = time.perf_counter()
             loaded = load.wait()
@@ -106,14 +107,25 @@ class BlockLoader:
                 free.append(load.buffers)
         self._file.check_unchanged()
 
-    def _start(self, number: int, way: str, free: list[list[Array]], active: Array | None) -> _Load:
+    def _start(self, coming: deque[tuple[int, str]], free: list[list[Array]], active: Array | None) -> _Load:
+        """Begin to move the block that comes next, and with it others of which only rows are moved."""
+        number, way = coming.popleft()
         self._moved.num_blocks[way] += 1
-        if way == "zero_copy":
-            return self._map(number)
-        if way == "compact":
-            assert active is not None
-            return self._start_rows(number, free.pop(), active)
-        return self._start_block(number, free)
+        if way == "filter":
+            return self._start_block(number, free)
+        assert active is not None
+        last, joined = number, [self._active_rows(number, active)]
+        room = self._room_beside(joined[0]) if way == "compact" else []
+        while coming and coming[0][1] == way and coming[0][0] > last:
+            more = self._active_rows(coming[0][0], active)
+            room = [left - size for left, size in zip(room, self._page_bytes(more), strict=False)]
+            if any(left < 0 for left in room):
+                break
+            joined.append(more)
+            self._moved.num_blocks[way] += 1
+            last, _ = coming.popleft()
+        rows = _Rows.join(joined)
+        return self._start_rows(rows, free.pop()) if way == "compact" else self._map(rows)
 
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
@@ -125,27 +137,38 @@ class BlockLoader:
             self._moved.num_bytes["filter"] += block.num_edges * array.dtype.itemsize
         return _Load(number, block, buffers, reads, is_kept=is_kept)
 
-    def _start_rows(self, number: int, buffers: list[Array], active: Array) -> _Load:
-        """Begin to read the pages of the active rows of a block."""
+    def _active_rows(self, number: int, active: Array) -> _Rows:
         block = self.blocks[number]
         rows = np.flatnonzero(active[block.first_row : block.last_row]) + block.first_row
         firsts = np.maximum(self._offsets[rows], block.first_edge)
         lasts = np.minimum(self._offsets[rows + 1], block.last_edge)
-        rows, firsts, lasts = (each[lasts > firsts] for each in (rows, firsts, lasts))
+        has_edges = lasts > firsts
+        return _Rows(number, block, rows[has_edges], firsts[has_edges], lasts[has_edges])
+
+    def _page_bytes(self, rows: _Rows) -> list[int]:
+        """Return the bytes of pages that some rows take behind others, of each array."""
+        return [plan_compact(array, rows.firsts, rows.lasts).num_bytes + JOINED_BYTES for array in self._arrays]
+
+    def _room_beside(self, rows: _Rows) -> list[int]:
+        """Return the bytes that some rows leave of a buffer for each array."""
+        sizes = zip(self._buffers[0], self._page_bytes(rows), strict=True)
+        return [buffer.size - size for buffer, size in sizes]
+
+    def _start_rows(self, rows: _Rows, buffers: list[Array]) -> _Load:
+        """Begin to read the pages of some rows."""
         reads, starts = [], []
         for array, buffer in zip(self._arrays, buffers, strict=True):
-            planned = plan_compact(array, firsts, lasts)
+            planned = plan_compact(array, rows.firsts, rows.lasts)
             end = array.position + array.num_bytes
             reads.append(self._file.start_ranges(planned.ranges, end, buffer, array.dtype))
             starts.append(planned.starts)
             self._moved.num_bytes["compact"] += planned.num_bytes
-        return _Load(number, block, buffers, reads, ListedRows(rows, lasts - firsts, starts[0], starts[-1]))
+        return _Load(rows.number, rows.block, buffers, reads, rows.listed(starts[0], starts[-1]))
 
-    def _map(self, number: int) -> _Load:
-        """Give the block as the file has it; its pages come when they are touched."""
-        block = self.blocks[number]
-        parts = [self._file.mapped(array)[block.first_edge : block.last_edge] for array in self._arrays]
-        return _Load(number, block, [], [PendingRead([], part) for part in parts])
+    def _map(self, rows: _Rows) -> _Load:
+        """Give some rows as the file has them; their pages come when they are touched."""
+        reads = [PendingRead([], self._file.mapped(array)) for array in self._arrays]
+        return _Load(rows.number, rows.block, [], reads, rows.listed(rows.firsts, rows.firsts))
 
     def _choose_kept(self, kept_bytes: int) -> set[int]:
         """Return the first blocks that fit; pieces of a long row pass by in order."""
@@ -159,6 +182,27 @@ class BlockLoader:
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
         return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of one or more blocks, and which edges are theirs."""
+
+    number: int  # of the first block
+    block: Block
+    rows: Array
+    firsts: Array
+    lasts: Array
+
+    @staticmethod
+    def join(parts: list[_Rows]) -> _Rows:
+        first, last = parts[0].block, parts[-1].block
+        block = Block(first.first_row, last.last_row, first.first_edge, last.last_edge, first.opens, last.closes)
+        columns = zip(*((part.rows, part.firsts, part.lasts) for part in parts), strict=True)
+        return _Rows(parts[0].number, block, *(np.concatenate(column) for column in columns))
+
+    def listed(self, starts: Array, weight_starts: Array) -> ListedRows:
+        return ListedRows(self.rows, self.lasts - self.firsts, starts, weight_starts)
 
 
 @dataclass(frozen=True)
