@@ -222,6 +222,8 @@ def test_hot_rows_are_found_near_again() -> None:
         for run in (lambda graph, **how: tg.run(WidestPath(0), graph, **how), ALGORITHMS["sssp"]):
             near, blocks = run(graph), run(far, transfer="compact")
             rows = run(far, transfer="compact", cache="rows")
+            assert sum(one.blocks["cached_rows"] for one in rows.trace if one.blocks) > 0
+            assert not any("cached_rows" in (one.blocks or {}) for one in blocks.trace)
             np.testing.assert_array_equal(rows.values, near.values)
             np.testing.assert_array_equal(blocks.values, near.values)
     with pytest.raises(InvalidArgumentError, match="cache="):

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.kernels.cpu.hot_rows import ROW_BYTES
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.loader import LoadedBlock
@@ -93,7 +94,7 @@ def test_the_hottest_rows_take_the_place_of_others() -> None:
     assert cache.num_bytes == 10 * row
 
 
-def test_pieces_of_rows_and_lists_of_rows_pass_by() -> None:
+def test_pieces_of_rows_pass_by_and_lists_of_rows_do_not() -> None:
     offsets, neighbors = ring(8)
     cache = VertexCache(offsets, [INT32], 1 << 10)
     for _ in range(4):
@@ -101,5 +102,11 @@ def test_pieces_of_rows_and_lists_of_rows_pass_by() -> None:
         cache.refresh()
     cache.offer(whole(Block(0, 1, 0, 1, opens=True, closes=False), neighbors, None))
     assert cache.num_bytes == 0
+    some = ListedRows(np.array([2, 5]), np.array([1, 0]), np.array([1, 0]), np.array([1, 0]))
+    cache.offer(LoadedBlock(Block(0, 8, 0, 8), np.array([9, 3], np.int32), None, some))
+    assert np.flatnonzero(cache.holds(np.arange(8))).tolist() == [2]
     cache.offer(whole(Block(0, 8, 0, 8), neighbors, None))
-    assert cache.holds(np.arange(8)).all()
+    rows, cached, _ = cache.take(np.ones(8, np.bool_))
+    assert dict(zip(rows.rows.tolist(), cached[rows.starts].tolist(), strict=True)) == {
+        v: (v + 1) % 8 for v in range(8)
+    }

@@ -94,14 +94,17 @@ class FarDelta(FarRun):
         while self._goes_on:
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False
-            started, counts, moved, rounds = time.perf_counter(), np.zeros(2, np.int64), Counter[str](), 0
+            started, counts, rounds = time.perf_counter(), np.zeros(2, np.int64), 0
+            moved, blocks = Counter[str](), Counter[str]()
             while self._goes_on and counts[1] < max(self._graph.num_arcs, 1) and rounds < ROUNDS_AT_MOST:
                 moved.update(self._round(loader, link, pending))
-                moved.update(loader.take_moved().num_bytes)
+                did = loader.take_moved()
+                moved.update(did.num_bytes)
+                blocks.update(did.num_blocks)
                 counts += self._kernel.take_sums()
                 pending, rounds = self._measure(), rounds + 1
             seconds, (vertices, edges) = time.perf_counter() - started, counts.tolist()
-            done = Iteration("push", vertices, edges, seconds, self._state.residual, dict(moved))
+            done = Iteration("push", vertices, edges, seconds, self._state.residual, dict(moved), dict(blocks))
             self._record(trace, progress, done)
         return self._state.residual <= self._program.tolerance
 
@@ -112,15 +115,16 @@ class FarDelta(FarRun):
     def _spread(self, loader: BlockLoader, trace: Trace, progress: Progress) -> None:
         """Let all vertices send their values along all edges: what comes in tells what is pending."""
         started, values = time.perf_counter(), self._fields[self._kernel_program.main_field]
-        blocks = enumerate(self._edges.blocks)
-        numbers = [number for number, block in blocks if values[block.first_row : block.last_row].any()]
+        every = enumerate(self._edges.blocks)
+        numbers = [number for number, block in every if values[block.first_row : block.last_row].any()]
         for loaded in loader.stream(numbers):
-            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, 0.0, everything=True)
+            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, everything=True)
         self._kernel.take_sums()
         self._measure(is_first=True)
-        moved, seconds = dict(loader.take_moved().num_bytes), time.perf_counter() - started
+        did, seconds = loader.take_moved(), time.perf_counter() - started
+        moved, blocks = dict(did.num_bytes), dict(did.num_blocks)
         everyone = self._graph.num_vertices, self._graph.num_arcs
-        self._record(trace, progress, Iteration("push", *everyone, seconds, self._state.residual, moved))
+        self._record(trace, progress, Iteration("push", *everyone, seconds, self._state.residual, moved, blocks))
 
     def _measure(self, is_first: bool = False) -> Pending:
         least = self._program.tolerance / (4 * self._graph.num_vertices)
@@ -135,7 +139,7 @@ class FarDelta(FarRun):
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
         near = np.flatnonzero(is_near & (pending.vertices > 0))
         for _ in range(NEAR_ROUNDS):
-            self._send(loader, pending, near, ["filter"] * near.size, 1)
+            self._send(loader, pending, near, ["filter"] * near.size, TIMES_WHILE_NEAR)
         far = np.flatnonzero(~is_near & (pending.vertices > 0))
         far = far[np.argsort(-pending.amounts[far], kind="stable")]
         if far.size:
@@ -153,12 +157,12 @@ class FarDelta(FarRun):
         thresholds = {number: pending.thresholds[unit] for unit in units.tolist() for number in self._units[unit]}
         blocks = {self._edges.blocks[number]: number for number in numbers}
         for loaded in loader.stream(numbers, all_ways, self._kernel.active):
-            for _ in range(times if loaded.block.is_whole else 1):
-                if loaded.rows is None:
-                    threshold = float(thresholds[blocks[loaded.block]])
-                    self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, threshold)
-                else:
-                    self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+            if loaded.rows is None:
+                threshold = float(thresholds[blocks[loaded.block]])
+                turns = times if loaded.block.is_whole else 1
+                self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, threshold, turns)
+            else:
+                self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
 
 
 def _units(blocks: list[Block]) -> list[list[int]]:

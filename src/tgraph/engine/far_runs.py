@@ -160,8 +160,10 @@ class FarSweep(FarRun):
                 self._kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             self._state.residual = self._kernel.end()
             seconds = time.perf_counter() - started
-            moved = {"filter": loader.take_moved().num_bytes["filter"]}
-            done = Iteration("pull", graph.num_vertices, graph.num_arcs, seconds, self._state.residual, moved)
+            did = loader.take_moved()
+            moved, blocks = {"filter": did.num_bytes["filter"]}, dict(did.num_blocks)
+            everyone = graph.num_vertices, graph.num_arcs
+            done = Iteration("pull", *everyone, seconds, self._state.residual, moved, blocks)
             self._record(trace, progress, done)
             if self._program.is_done(self._state.iteration, self._state.residual):
                 return True
@@ -217,7 +219,7 @@ class FarPush(FarRun):
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False
             started = time.perf_counter()
-            self._push_cached(cache)
+            found = self._push_cached(cache)
             counts = self._kernel.count_active(self._edges.blocks, *place)
             numbers = np.flatnonzero(counts.edges)
             named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
@@ -233,9 +235,9 @@ class FarPush(FarRun):
             vertices, edges = self._kernel.end()
             if cache is not None:
                 cache.refresh()
-            moved = {**loader.take_moved().num_bytes, **touched}
-            seconds = time.perf_counter() - started
-            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved))
+            did, seconds = loader.take_moved(), time.perf_counter() - started
+            moved, blocks = {**did.num_bytes, **touched}, {**did.num_blocks, **found}
+            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved, blocks))
         return True
 
     def _push_while_near(self, loaded: LoadedBlock) -> None:
@@ -246,9 +248,11 @@ class FarPush(FarRun):
                 break
             self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
 
-    def _push_cached(self, cache: VertexCache | None) -> None:
-        """Let the active vertices whose rows are cached send."""
-        if cache is not None:
-            rows, neighbors, weights = cache.take(self._kernel.active)
-            if rows.rows.size:
-                self._kernel.push_rows(rows, neighbors, weights)
+    def _push_cached(self, cache: VertexCache | None) -> dict[str, int]:
+        """Let the active vertices whose rows are cached send; return how many these are."""
+        if cache is None:
+            return {}
+        rows, neighbors, weights = cache.take(self._kernel.active)
+        if rows.rows.size:
+            self._kernel.push_rows(rows, neighbors, weights)
+        return {"cached_rows": rows.rows.size}

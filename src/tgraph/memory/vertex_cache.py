@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.kernels.cpu.fused.block_push import ListedRows
+from tgraph.kernels.cpu.fused.block_push import NO_ROWS, ListedRows
 from tgraph.kernels.cpu.hot_rows import (
     CACHED,
     ELSEWHERE,
@@ -75,15 +75,16 @@ class VertexCache:
         return ListedRows(rows, counts, starts, starts), self._neighbors, weights
 
     def offer(self, loaded: LoadedBlock) -> None:
-        """Copy the rows of a block that are wanted, if it was read whole."""
-        if loaded.rows is not None or not loaded.block.is_whole or not loaded.neighbors.flags.writeable:
+        """Copy the rows that are wanted from what was read; pieces of a row, and mapped memory, pass by."""
+        is_empty = loaded.rows is not None and not loaded.rows.rows.size
+        if is_empty or not loaded.block.is_whole or not loaded.neighbors.flags.writeable:
             return
+        rows = NO_ROWS if loaded.rows is None else loaded.rows
         bounds = loaded.block.first_row, loaded.block.last_row
         weights = self._weights[:0] if loaded.weights is None else loaded.weights
         there = self._rows, self._starts, self._num_rows, self._num_edges, self._neighbors, self._weights
-        self._num_rows, self._num_edges = keep_rows(
-            self._state, *bounds, self._offsets, loaded.neighbors, weights, *there
-        )
+        source = rows.counts, rows.starts, rows.weight_starts, loaded.neighbors, weights
+        self._num_rows, self._num_edges = keep_rows(self._state, self._offsets, rows.rows, *bounds, *source, *there)
 
     def refresh(self) -> None:
         """See to what is hot now, if enough was read since the last time."""

@@ -21,6 +21,7 @@ class Iteration:
     seconds: float
     residual: float | None = None  # None = the program has no residual
     moved: dict[str, int] | None = None  # bytes from far memory by way of transfer; None = all edges are near
+    blocks: dict[str, int] | None = None  # of edges, used by way of transfer; kept: near already; cached_rows: rows
 
 
 @dataclass

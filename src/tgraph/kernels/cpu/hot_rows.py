@@ -89,21 +89,26 @@ def drop_rows(state, rows, starts, num_rows, offsets, neighbors, weights):
 
 
 @njit(**JIT)
-def keep_rows(state, first_row, last_row, offsets, from_neighbors, from_weights, rows, starts, num_rows, end,
-              neighbors, weights):  # fmt: skip
-    """Copy the wanted rows of a block into the cache; returns how many rows and edges are there then.
+def keep_rows(state, offsets, listed, first_row, last_row, counts, begins, weight_begins, from_neighbors,
+              from_weights, rows, starts, num_rows, end, neighbors, weights):  # fmt: skip
+    """Copy wanted rows into the cache; returns how many rows and edges are there then.
 
-    Writes state, rows, starts, neighbors and weights (which may be empty).
+    They are the `listed` vertices, whose edges begin at `begins` in from_neighbors (`counts` of them, which may be a
+    part of a row), or else those from first_row to last_row, one behind the other. Writes state, rows, starts,
+    neighbors and weights (which may be empty).
     """
-    first_edge = offsets[first_row]
-    for u in range(first_row, last_row):
+    for i in range(listed.size if listed.size else last_row - first_row):
+        u = listed[i] if listed.size else first_row + i
         count = offsets[u + 1] - offsets[u]
         if state[u] != WANTED or num_rows == rows.size or end + count > neighbors.size:
             continue
-        begin = offsets[u] - first_edge
+        if listed.size and counts[i] != count:
+            continue
+        begin = begins[i] if listed.size else offsets[u] - offsets[first_row]
         for k in range(count):
             neighbors[end + k] = from_neighbors[begin + k]
         if weights.size:
+            begin = weight_begins[i] if listed.size else begin
             for k in range(count):
                 weights[end + k] = from_weights[begin + k]
         state[u] = CACHED

@@ -33,6 +33,7 @@ _TEXT = """
 CHUNK = 4096  # rows of which all threads take what is pending, before they send it
 LONG = 64  # a row of so many edges is searched, a shorter one is looked through
 PAGE = 4096
+AGAIN_PART = 0.1  # of those that sent first: with fewer, the block waits for its next turn
 
 {types}
 
@@ -69,42 +70,49 @@ def first_from(neighbors, e, end, low):
 
 
 @njit(**JIT)
-def push(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, everything, threshold, splits, taken,
-         sums, rows, counts, starts, weight_starts, pending, offsets, neighbors{edge_arrays}{fields}{constants}):
+def push(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, everything, times, threshold, splits,
+         taken, sums, rows, counts, starts, weight_starts, pending, offsets, neighbors
+         {edge_arrays}{fields}{constants}):
     low, high = splits[rank], splits[rank + 1]
-    meeting = 1
-    for first in range(first_row, last_row, np.uint64(CHUNK)):
-        last = min(first + np.uint64(CHUNK), last_row)
-        meeting = meet(shared, meeting, size)
-        if opens:
-            take(rank, size, first, last, everything, threshold, rows, taken, pending{fields})
-        meeting = meet(shared, meeting, size)
-        for i in range(last - first):
-            d = taken[i]
-            if d == Value(0):
-                continue
-            if rows.size:
-                u = np.uint64(rows[first + i])
-                begin = np.uint64(starts[first + i])
-                end = begin + np.uint64(counts[first + i])
-                shift = np.uint64(weight_starts[first + i]) - begin
-            else:
-                u = first + i
-                begin = max(offsets[u], first_edge) - first_edge
-                end = min(offsets[u + ONE], last_edge) - first_edge
-                shift = np.uint64(0)
-            {at_sender}
-            if rank == 0 and opens:
-                sums[0] += {total}
-                sums[1] += 1.0
-            if rank == 0:
-                sums[2] += np.float64(end - begin)
-            for e in range(first_from(neighbors, begin, end, low), end):
-                v = np.uint64(neighbors[e])
-                if v >= high:
-                    break
-                m = Message({message})
-                pending[v] += Value({received} - {nothing_received})
+    meeting, sent_first = 1, 0
+    for turn in range(times):
+        sent = 0
+        for first in range(first_row, last_row, np.uint64(CHUNK)):
+            last = min(first + np.uint64(CHUNK), last_row)
+            meeting = meet(shared, meeting, size)
+            if opens:
+                take(rank, size, first, last, everything, threshold, rows, taken, pending{fields})
+            meeting = meet(shared, meeting, size)
+            for i in range(last - first):
+                d = taken[i]
+                if d == Value(0):
+                    continue
+                if rows.size:
+                    u = np.uint64(rows[first + i])
+                    begin = np.uint64(starts[first + i])
+                    end = begin + np.uint64(counts[first + i])
+                    shift = np.uint64(weight_starts[first + i]) - begin
+                else:
+                    u = first + i
+                    begin = max(offsets[u], first_edge) - first_edge
+                    end = min(offsets[u + ONE], last_edge) - first_edge
+                    shift = np.uint64(0)
+                {at_sender}
+                sent += 1
+                if rank == 0 and opens:
+                    sums[0] += {total}
+                    sums[1] += 1.0
+                if rank == 0:
+                    sums[2] += np.float64(end - begin)
+                for e in range(first_from(neighbors, begin, end, low), end):
+                    v = np.uint64(neighbors[e])
+                    if v >= high:
+                        break
+                    m = Message({message})
+                    pending[v] += Value({received} - {nothing_received})
+        sent_first = max(sent, sent_first)
+        if sent <= sent_first * AGAIN_PART and turn > 0 or sent == 0:
+            break
 
 
 @njit(**JIT)
@@ -192,7 +200,9 @@ class BlockDelta:
         self._taken = np.zeros(CHUNK, pending.dtype)
         self._sums = np.zeros(3)  # of `total`, vertices, edges
         self.total_change = 0.0  # of `total`, which receivers do not know of yet
-        compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), NO_ROWS, 0.0, False, *no_edges))
+        compile_worker(
+            self._module.push, *self._arguments(Block(0, 0, 0, 0), NO_ROWS, (False, 1, 0.0, splits), *no_edges)
+        )
         compile_worker(
             self._module.measure, *self._measured(False, (0.0, 0.0), np.empty((0, 2), np.uint64), (0, 4, 0))[0]
         )
@@ -203,14 +213,23 @@ class BlockDelta:
         return (program.field_dtypes[program.main_field].itemsize + 1) * num_vertices
 
     def push(
-        self, block: Block, neighbors: Array, weights: Array | None, threshold: float, everything: bool = False
+        self,
+        block: Block,
+        neighbors: Array,
+        weights: Array | None,
+        threshold: float = 0.0,
+        times: int = 1,
+        everything: bool = False,
     ) -> None:
-        """Let the vertices of a block that have more than the threshold pending send it, or all send their values."""
-        self._send(block, NO_ROWS, neighbors, weights, threshold, everything)
+        """Let the vertices of a block that have more than the threshold pending send it, or all send their values.
+
+        They do it several `times` as long as enough of them have more.
+        """
+        self._send(block, NO_ROWS, neighbors, weights, threshold, everything, times)
 
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send what they have pending; their edges lie somewhere in the arrays."""
-        self._send(Block(0, rows.rows.size, 0, int(rows.counts.sum())), rows, neighbors, weights, 0.0, False)
+        self._send(Block(0, rows.rows.size, 0, int(rows.counts.sum())), rows, neighbors, weights)
 
     def take_sums(self) -> tuple[int, int]:
         """Return how many vertices have sent along how many edges since the last call."""
@@ -240,25 +259,22 @@ class BlockDelta:
         rows: ListedRows,
         neighbors: Array,
         weights: Array | None,
-        threshold: float,
-        everything: bool,
+        threshold: float = 0.0,
+        everything: bool = False,
+        times: int = 1,
     ) -> None:
-        size = self._splits.size - 1
-        Watch().run(self._module.push, size, *self._arguments(block, rows, threshold, everything, neighbors, weights))
+        size = min(team_size(block.num_edges), self._splits.size - 1)
+        splits = self._splits if size == self._splits.size - 1 else self._splits[[0, -1]]
+        how = everything, times, threshold, splits
+        Watch().run(self._module.push, splits.size - 1, *self._arguments(block, rows, how, neighbors, weights))
 
     def _arguments(
-        self,
-        block: Block,
-        rows: ListedRows,
-        threshold: float,
-        everything: bool,
-        neighbors: Array,
-        weights: Array | None,
+        self, block: Block, rows: ListedRows, how: tuple[Any, ...], neighbors: Array, weights: Array | None
     ) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
         return (
-            *(*bounds, block.opens, everything, threshold, self._splits, self._taken, self._sums),
+            *(*bounds, block.opens, *how, self._taken, self._sums),
             *(rows.rows, rows.counts, rows.starts, rows.weight_starts, self.pending, self._offsets),
             *(*edges, *self._fields),
         )
