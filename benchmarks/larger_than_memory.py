@@ -37,7 +37,6 @@ MOVED_IN_PARTS = ("bfs", "sssp", "widest")  # tasks for which the transfers diff
 SLOW = ("zero_copy", "mapped")  # one round is enough for these
 NOTHING_KEPT = ("tgraph.memory.loader.BlockLoader._choose_kept", lambda self, kept_bytes: set())
 IN_TURN = ("tgraph.engine.far_delta.WAITING_PART", 0.0)
-NEAR_ONCE = ("tgraph.engine.far_delta.NEAR_ROUNDS", 1)
 ONE_PASS = ("tgraph.engine.far_delta.TIMES_WHILE_NEAR", 1)
 ONE_PUSH = ("tgraph.engine.far_runs.TIMES_WHILE_NEAR", 1)
 Way = tuple[dict[str, str], list[tuple[str, Any]]]  # keywords of the run, and what is switched off by another value
@@ -45,10 +44,9 @@ TECHNIQUES: dict[str, dict[str, Way]] = {
     "ranks": {
         "sweeps, nothing kept": ({"schedule": "sweep"}, [NOTHING_KEPT]),
         "sweeps, blocks kept": ({"schedule": "sweep"}, []),
-        "changes, nothing kept": ({"schedule": "delta"}, [NOTHING_KEPT, IN_TURN, NEAR_ONCE, ONE_PASS]),
-        "changes, blocks kept": ({"schedule": "delta"}, [IN_TURN, NEAR_ONCE, ONE_PASS]),
-        "+ most pending first": ({"schedule": "delta"}, [NEAR_ONCE, ONE_PASS]),
-        "+ near blocks twice": ({"schedule": "delta"}, [ONE_PASS]),
+        "changes, nothing kept": ({"schedule": "delta"}, [NOTHING_KEPT, IN_TURN, ONE_PASS]),
+        "changes, blocks kept": ({"schedule": "delta"}, [IN_TURN, ONE_PASS]),
+        "+ most pending first": ({"schedule": "delta"}, [ONE_PASS]),
         "+ again while near": ({"schedule": "delta"}, []),
         "as chosen": ({}, []),
     },

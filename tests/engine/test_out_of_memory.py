@@ -337,7 +337,7 @@ def test_a_run_that_died_goes_on_with_the_same_answer(
         if next(looks) == 4:
             raise RuntimeError("the power is gone")
 
-    with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
+    with stored(graph, memory=70 * graph.num_vertices + graph.num_arcs) as far:
         expected = run(far)
         with monkeypatch.context() as patch:
             patch.setattr(FarFile, "check_unchanged", die_once)
@@ -440,15 +440,13 @@ def test_slow_sweeps_give_way_to_changes(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_each_technique_moves_fewer_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = web_like()
     with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:
-        moved = []
-        for name, value in (("WAITING_PART", 0.5), ("NEAR_ROUNDS", 2), ("TIMES_WHILE_NEAR", 4)):
-            monkeypatch.setattr(far_delta, name, {"WAITING_PART": 0.0, "NEAR_ROUNDS": 1, "TIMES_WHILE_NEAR": 1}[name])
-            without = tg.pagerank(far, schedule="delta", max_iterations=300).trace.moved_bytes
-            monkeypatch.setattr(far_delta, name, value)
-            moved.append(without)
         everything = tg.pagerank(far, schedule="delta", max_iterations=300).trace.moved_bytes
-        assert moved[0] > everything
-        assert moved[2] > 1.5 * everything
+        for name, value in {"WAITING_PART": 0.0, "TIMES_WHILE_NEAR": 1}.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(far_delta, name, value)
+                without = tg.pagerank(far, schedule="delta", max_iterations=300)
+            assert without.converged
+            assert without.trace.moved_bytes > 1.05 * everything, name
 
 
 def test_changes_need_no_incoming_edges(tmp_path: Path) -> None:

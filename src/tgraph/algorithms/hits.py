@@ -37,14 +37,15 @@ class HITS(Program):
         return {"hubs": start, "authorities": graph.full(0.0, "float64")}, None
 
     def compute(self, state: State, edges: Edges) -> Tensor:
-        """Take the authorities from the hubs, then the hubs from the authorities."""
+        """Take authorities from hubs, then hubs from authorities; at most five tensors `[V]` at a time."""
         runtime, old = edges.graph.runtime, state.fields["hubs"]
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
         authorities = authorities / maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
-        hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
         state.fields["authorities"] = authorities
-        state.fields["hubs"] = hubs / maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
-        return runtime.reduce(absolute(state.fields["hubs"] - old), "sum")
+        hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
+        hubs = hubs / maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
+        state.fields["hubs"] = hubs
+        return runtime.reduce(absolute(hubs - old), "sum")
 
 
 def hits(

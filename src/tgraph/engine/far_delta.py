@@ -1,8 +1,8 @@
 """Linear programs on the blocks of a far graph: only changes travel, and they go where most of them wait.
 
-A round lets the blocks that are near send first, several times, since that moves nothing. Then those blocks are moved
-in which most is pending, most first, and each is computed on once more while it is near: what its vertices sent each
-other is on its way too. As many rounds as follow the edges of the whole graph once count as an iteration.
+A round lets the blocks that are near send first, since that moves nothing. Then those blocks are moved in which most is
+pending, most first. The vertices of a block send several times: what they sent each other is on its way too. As many
+rounds as follow the edges of the whole graph once count as an iteration.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
-NEAR_ROUNDS = 2  # that blocks which are near send in every round
 TIMES_WHILE_NEAR = 4  # that a block sends after it was moved, if its vertices send to each other
 WAITING_PART = 0.5  # of the most that is pending in a block: blocks with less wait
 ROUNDS_AT_MOST = 64  # in an iteration, however few edges they follow
@@ -138,8 +137,7 @@ class FarDelta(FarRun):
         """Let near blocks send, then move those in which most waits; return the bytes that were read in place."""
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
         near = np.flatnonzero(is_near & (pending.vertices > 0))
-        for _ in range(NEAR_ROUNDS):
-            self._send(loader, pending, near, ["filter"] * near.size, TIMES_WHILE_NEAR)
+        self._send(loader, pending, near, ["filter"] * near.size)
         far = np.flatnonzero(~is_near & (pending.vertices > 0))
         far = far[np.argsort(-pending.amounts[far], kind="stable")]
         if far.size:
@@ -148,10 +146,10 @@ class FarDelta(FarRun):
         ways = self._ways(self._transfer, link, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
         touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
-        self._send(loader, pending, far, ways, TIMES_WHILE_NEAR)
+        self._send(loader, pending, far, ways)
         return touched
 
-    def _send(self, loader: BlockLoader, pending: Pending, units: Array, ways: list[str], times: int) -> None:
+    def _send(self, loader: BlockLoader, pending: Pending, units: Array, ways: list[str]) -> None:
         numbers = [number for unit in units.tolist() for number in self._units[unit]]
         all_ways = [way for unit, way in zip(units.tolist(), ways, strict=True) for _ in self._units[unit]]
         thresholds = {number: pending.thresholds[unit] for unit in units.tolist() for number in self._units[unit]}
@@ -159,7 +157,7 @@ class FarDelta(FarRun):
         for loaded in loader.stream(numbers, all_ways, self._kernel.active):
             if loaded.rows is None:
                 threshold = float(thresholds[blocks[loaded.block]])
-                turns = times if loaded.block.is_whole else 1
+                turns = TIMES_WHILE_NEAR if loaded.block.is_whole else 1
                 self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, threshold, turns)
             else:
                 self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)

@@ -28,7 +28,7 @@ from tgraph.results.progress import Progress
 from tgraph.run import Options
 from tgraph.runtime import Array, Tensor
 
-TEMPORARY_BYTES = 32  # per vertex, of tensors that `compute` makes and drops
+TEMPORARY_BYTES = 24  # per vertex, of tensors that `compute` makes and drops
 
 
 def run(program: Program, graph: Graph, options: Options) -> Result:

@@ -228,6 +228,15 @@ def map_file(path: FilePath, at_random: bool = False) -> Array:
     return np.frombuffer(mapping, np.uint8)
 
 
+def forget_pages(mapped: Array) -> None:
+    """Let the system take back the pages of the file that an array is mapped from; they come again when touched."""
+    base: Any = mapped
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
 def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...]) -> Array:
     if name not in tensors:
         raise FileFormatError(path, name, "is missing")

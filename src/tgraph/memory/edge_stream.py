@@ -6,7 +6,7 @@ import numpy as np
 
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.budget import Budget
-from tgraph.memory.far_file import FarArray, FarFile
+from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, make_buffer
 from tgraph.memory.far_graph import FarGraph
 from tgraph.memory.loader import BUFFERS, BlockLoader
 from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
@@ -27,9 +27,13 @@ class EdgeStream:
         self._arrays = neighbors, weights if with_weights else None
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
         self._cached_bytes = 0
-        mapped = graph.adjacency(direction).to_numpy()[0]
-        budget.take(f"{direction} offsets", mapped.nbytes)
-        self.offsets: Array = mapped.copy()
+        graph.adjacency(direction)  # raises if the file does not have it
+        offsets = graph.far_offsets(direction)
+        num_bytes = aligned_bytes(offsets.num_bytes)
+        budget.take(f"{direction} offsets", num_bytes)
+        with FarFile(graph.path, graph.identity) as file:
+            read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes))
+            self.offsets: Array = read.wait()
         self.blocks: list[Block] = []
 
     @property

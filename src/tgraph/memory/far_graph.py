@@ -15,7 +15,9 @@ from tgraph.memory.far_file import FarArray, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
-_TURNED = {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
+_OFFSETS = {"out": "out_offsets", "in": "in_offsets"}
+_TURNED = {"out_offsets": "in_offsets", "in_offsets": "out_offsets"}
+_TURNED |= {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
 
 
 class FarGraph(Graph):
@@ -72,6 +74,10 @@ class FarGraph(Graph):
         """Return where the neighbours and the weights of one direction lie in the file."""
         neighbors, weights = _NAMES["out" if not self.directed else direction]
         return self._places[neighbors], self._places.get(weights)
+
+    def far_offsets(self, direction: str) -> FarArray:
+        """Return where the offsets of one direction lie in the file."""
+        return self._places[_OFFSETS["out" if not self.directed else direction]]
 
     def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return the graph with mapped tensors of another runtime; the edges stay where they are."""
@@ -159,7 +165,9 @@ def open(
         mapped = store.read(path, check="offsets", runtime="torch", device="cpu")
         return leave_in_host_memory(mapped, memory, device, pins=False)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
-    graph = store.read(path, check="offsets", runtime=runtime)
+    graph = store.read(path, check="offsets", runtime="numpy")
+    store.forget_pages(graph.adjacency("out").to_numpy()[1])
+    graph = graph.to(runtimes.get(runtime).name)
     places = {name: FarArray(*place) for name, place in store.locate(path).items()}
     for name, place in places.items():
         if place.position % place.dtype.itemsize:
