@@ -39,6 +39,7 @@ def test_to_dicts(trace: Trace) -> None:
         "seconds": 0.25,
         "residual": None,
         "moved": None,
+        "blocks": None,
     }
     assert (second["iteration"], second["residual"]) == (2, 0.125)
 
