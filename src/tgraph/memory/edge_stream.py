@@ -14,8 +14,8 @@ from tgraph.runtime import Array
 
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
-SLACK = 16  # one part in so many stays free, for what the interpreter and the system allocate meanwhile
-SMALLEST_SLACK = 8 << 20  # but at least this, if it is not more than an eighth
+SLACK = 10  # one part in so many stays free, for the interpreter, and for pages that the system frees late
+SMALLEST_SLACK = 16 << 20  # but at least this, if it is not more than an eighth
 BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
-from tgraph.kernels.cpu.fused.block_push import NO_ROWS, ListedRows
+from tgraph.kernels.cpu.fused.block_push import NO_ROWS, ListedRows, receiver_names
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
@@ -30,9 +30,10 @@ from tgraph.runtime.protocol import Array
 CHUNK = 4096  # rows of which all threads take what is pending, before they send it
 
 _TEXT = """
+from tgraph.kernels.cpu.pages import add_pages
+
 CHUNK = 4096  # rows of which all threads take what is pending, before they send it
 LONG = 64  # a row of so many edges is searched, a shorter one is looked through
-PAGE = 4096
 AGAIN_PART = 0.1  # of those that sent first: with fewer, the block waits for its next turn
 
 {types}
@@ -146,14 +147,10 @@ def measure(rank, size, shared, first, change_of_total, threshold_part, least, b
                 continue
             found[2, i] += 1
             found[3, i] += end - begin
-            begin = (position + begin * itemsize) // PAGE * PAGE
-            end = (position + end * itemsize + PAGE - 1) // PAGE * PAGE
-            if read_to < 0 or begin > read_to + joined:
-                found[4, i] += 1
-                found[5, i] += end - begin
-            else:
-                found[5, i] += max(end - read_to, 0)
-            read_to = end
+            begin, end = position + begin * itemsize, position + end * itemsize
+            requests, num_bytes, read_to = add_pages(begin, end, read_to, joined)
+            found[4, i] += requests
+            found[5, i] += num_bytes
 """
 
 
@@ -172,7 +169,7 @@ class Pending:
 def can_send_changes(program: KernelProgram) -> bool:
     """Say whether this kernel can run a program that says it is linear."""
     alone = program.main_field not in program.parameters["update"] and program.updated == (program.main_field,)
-    needs = {*program.field_dtypes, "weight", "source", *_receiver_names(program)}
+    needs = {*program.field_dtypes, "weight", "source", *receiver_names(program)}
     is_known = (
         set(program.parameters["message"]) <= needs and not program.edge_names and "change" not in program.functions
     )
@@ -289,16 +286,11 @@ class BlockDelta:
         ), found
 
 
-def _receiver_names(program: KernelProgram) -> dict[str, str]:
-    """Return what stands for the receiver's fields; the main one is not among them, for it changes meanwhile."""
-    return {f"target_{name}": f"F_{name}[v]" for name in program.field_dtypes if name != program.main_field}
-
-
 def _write_text(program: KernelProgram) -> str:
     main, sent = program.main_field, [*program.parameters.get("total", ()), *program.sent_fields]
     sent = [name for name in dict.fromkeys(sent) if name in program.field_dtypes]
     local = {name: "d" if name == main else f"s_{name}" for name in sent}
-    message = {"source": "np.int64(u)", "weight": "1", **local, **_receiver_names(program)}
+    message = {"source": "np.int64(u)", "weight": "1", **local, **receiver_names(program)}
     if program.weighted:
         message["weight"] = "weight[e + shift]"
     at_receiver = {name: f"F_{name}[v]" for name in program.field_dtypes}

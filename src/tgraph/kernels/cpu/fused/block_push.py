@@ -20,11 +20,10 @@ from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.frontier import sender_names
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
+from tgraph.kernels.cpu.pages import add_pages
 from tgraph.kernels.cpu.team import JIT, as_unsigned, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, Watch
 from tgraph.runtime.protocol import Array
-
-PAGE = 4096
 
 _TEXT = """
 CHUNK = 256  # rows taken at a time
@@ -93,7 +92,7 @@ while differs(old, new):
 
 def can_push_blocks(program: KernelProgram) -> bool:
     """Say whether this kernel can run a program that is monotonic."""
-    needs = {*program.field_dtypes, "weight", "source", *_receiver_names(program)}
+    needs = {*program.field_dtypes, "weight", "source", *receiver_names(program)}
     is_extreme = program.reduce in ("min", "max") and program.message_dtype.kind != "b"
     takes_one = program.updated == (program.main_field,) and set(program.parameters["message"]) <= needs
     return is_extreme and takes_one and program.takes_over and not program.edge_names
@@ -210,18 +209,14 @@ def _count_active(active, offsets, bounds, position, itemsize, joined):
             counts[1, i] += last - first
             if first == last:
                 continue
-            begin = (position + first * itemsize) // PAGE * PAGE
-            end = (position + last * itemsize + PAGE - 1) // PAGE * PAGE
-            if read_to < 0 or begin > read_to + joined:
-                counts[2, i] += 1
-                counts[3, i] += end - begin
-            else:
-                counts[3, i] += max(end - read_to, 0)
-            read_to = end
+            begin, end = position + first * itemsize, position + last * itemsize
+            requests, num_bytes, read_to = add_pages(begin, end, read_to, joined)
+            counts[2, i] += requests
+            counts[3, i] += num_bytes
     return counts[0], counts[1], counts[2], counts[3]
 
 
-def _receiver_names(program: KernelProgram) -> dict[str, str]:
+def receiver_names(program: KernelProgram) -> dict[str, str]:
     """Return what stands for the receiver's fields; the main one is not among them, for others change it meanwhile."""
     return {f"target_{name}": f"F_{name}[v]" for name in program.field_dtypes if name != program.main_field}
 
@@ -229,7 +224,7 @@ def _receiver_names(program: KernelProgram) -> dict[str, str]:
 def _write_text(program: KernelProgram) -> str:
     main, sent = program.main_field, sender_names(program)
     names = {"source": "np.int64(u)", "weight": "1", **sent}
-    names |= {name: f"{name}[e]" for name in program.edge_arrays} | _receiver_names(program)
+    names |= {name: f"{name}[e]" for name in program.edge_arrays} | receiver_names(program)
     reduce = {"min": "minimum", "max": "maximum"}[program.reduce]
     send = _SEND.format(message=program.text_of_call("message", names), main=main, reduce=reduce)
     names |= {"weight": "weight[weight_starts[i] + k]"} if program.weighted else {}
