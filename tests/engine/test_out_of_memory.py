@@ -437,6 +437,47 @@ def test_slow_sweeps_give_way_to_changes(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert resumed.iterations == auto.iterations
 
 
+class Restless(tg.Program):
+    """Says that it is linear, but `update` asks for the old value: it cannot be run by its changes."""
+
+    reduce, active, asynchronous, linear, tolerance = "sum", "all", True, True, 1e-6
+
+    def init(self, graph: tg.Graph) -> Any:
+        degrees = graph.runtime.astype(graph.out_degrees(), "float64")
+        return {"value": graph.full(1.0, "float64"), "degree": degrees}, None
+
+    def message(self, value: Any, degree: Any) -> Any:
+        return value / degree
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return 1.0 + 0.1 * value + 0.8 * incoming
+
+
+def test_who_cannot_change_over_sweeps_to_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    graph = web_like()
+    with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
+        result = tg.run(Restless(), far, max_iterations=500)
+        assert result.converged
+        assert {one.direction for one in result.trace} == {"pull"}
+        np.testing.assert_allclose(result.values, tg.run(Restless(), graph, max_iterations=500).values, rtol=1e-5)
+        with pytest.raises(InvalidArgumentError, match="schedule='delta' cannot run Restless: update does more"):
+            tg.run(Restless(), far, schedule="delta")
+        monkeypatch.setattr(far_delta.BlockDelta, "scratch_bytes", staticmethod(lambda program, count: 1 << 40))
+        no_room = tg.pagerank(far, max_iterations=300)
+        assert no_room.converged
+        assert {one.direction for one in no_room.trace} == {"pull"}
+
+
+def test_a_checkpoint_is_of_the_schedule_that_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(checkpoint.Checkpoint, "remove", lambda self: None)
+    graph = web_like()
+    with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
+        tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
+        with pytest.raises(InvalidArgumentError, match="belongs to another run"):
+            tg.pagerank(far, max_iterations=300, checkpoint=tmp_path, schedule="sweep")
+
+
 def test_each_technique_moves_fewer_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = web_like()
     with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:

@@ -12,6 +12,7 @@ import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
+from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
@@ -48,10 +49,11 @@ class FarRun:
         self.checkpoint: Checkpoint | None = None
         self.gives_way = False  # to another schedule that would end sooner
 
-    def make_checkpoint(self, folder: str | os.PathLike[str]) -> Checkpoint:
+    def make_checkpoint(self, folder: str | os.PathLike[str], wanted_schedule: str) -> Checkpoint:
         """Return the place where this run notes how far it is."""
         constants = sorted(self._kernel_program.constants.items())
-        identity = fingerprint(self._text(), constants, self._graph.identity, *self._arrays().values())
+        what = self._text(), constants, wanted_schedule, self._graph.identity
+        identity = fingerprint(*what, *self._arrays().values())
         return Checkpoint(folder, type(self._program).__name__, identity)
 
     def resume(self, checkpoint: Checkpoint, trace: Trace) -> None:
@@ -128,8 +130,8 @@ class FarSweep(FarRun):
     schedule = "sweep"
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, may_give_way: bool = False) -> None:
-        self._may_give_way = may_give_way
         super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
+        self._may_give_way = may_give_way and can_send_changes(self._kernel_program)
         self._budget.take(
             "messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs)
         )

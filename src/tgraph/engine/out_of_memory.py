@@ -18,7 +18,7 @@ from tgraph.engine.far_delta import FarDelta, why_no_changes
 from tgraph.engine.far_edges import FarEdges
 from tgraph.engine.far_runs import FarPush, FarSweep
 from tgraph.engine.fields import edge_fields, initial_fields
-from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError
+from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError, MemoryBudgetError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.memory import FarFile, FarGraph, OffloadedGraph
@@ -67,13 +67,13 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     ):
         try:
             if options.checkpoint is not None:
-                engine.resume(engine.make_checkpoint(options.checkpoint), trace)
+                engine.resume(engine.make_checkpoint(options.checkpoint, options.schedule), trace)
             if not engine.gives_way:
                 converged = engine.run(file, options.max_iterations, trace, progress)
             if engine.gives_way:
                 checkpoint = engine.checkpoint
                 del engine  # and with it its memory
-                engine = FarDelta(planned, graph, state, options.transfer)
+                engine = _change_over(planned, graph, state, options)
                 if checkpoint is not None:
                     engine.resume(checkpoint, trace)
                 converged = engine.run(file, options.max_iterations, trace, progress)
@@ -110,6 +110,14 @@ def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_byt
         return in_memory.run(program, graph, options, make_edges, "out_of_memory")
 
 
+def _change_over(planned: Plan, graph: FarGraph, state: State, options: Options) -> FarDelta | FarSweep:
+    """Return the run by changes that goes on where sweeps are slow, or sweeps to the end where it has no room."""
+    try:
+        return FarDelta(planned, graph, state, options.transfer)
+    except MemoryBudgetError:
+        return FarSweep(planned, graph, state)
+
+
 def _find_engine(
     planned: Plan, graph: FarGraph, state: State, active: Array | None, options: Options
 ) -> FarSweep | FarPush | FarDelta:
@@ -137,5 +145,11 @@ def _find_engine(
         )
     has_rows = graph.has_in_edges or program.along != "out"
     if reason is None and (options.schedule == "delta" or (options.schedule == "auto" and not has_rows)):
-        return FarDelta(planned, graph, state, options.transfer)
+        try:
+            return FarDelta(planned, graph, state, options.transfer)
+        except NotTranslatableError as error:
+            if options.schedule == "delta":
+                name = type(program).__name__
+                raise InvalidArgumentError(f"schedule='delta' cannot run {name}: {error}; use 'auto'") from error
+            raise
     return FarSweep(planned, graph, state, may_give_way=reason is None and options.schedule == "auto")
