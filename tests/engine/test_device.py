@@ -24,6 +24,7 @@ from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProg
 from tgraph.memory import DeviceLink, OffloadedGraph
 from tgraph.memory.device_loader import DeviceLoader, cut_rows
 from tgraph.memory.host_edges import HostEdges
+from user_programs import WidestPath
 
 torch = pytest.importorskip("torch")
 from fake_accelerator import view_of_host  # noqa: E402 - needs torch
@@ -55,22 +56,6 @@ def reads_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 def known_link(monkeypatch: pytest.MonkeyPatch) -> None:
     """No measurement, which would move bytes too."""
     monkeypatch.setattr(HostEdges, "link", lambda self, near_bytes: FAST_HOST)
-
-
-class WidestPath(tg.Program):
-    """A user's program: no built-in one is like it."""
-
-    reduce, monotonic = "max", True
-
-    def init(self, graph: tg.Graph) -> Any:
-        widths = graph.full(0.0, "float64", at={0: math.inf})
-        return {"width": widths}, graph.full(False, "bool", at={0: True})
-
-    def message(self, width: Any, weight: Any) -> Any:
-        return tg.minimum(width, weight)
-
-    def update(self, width: Any, incoming: Any) -> Any:
-        return tg.maximum(width, incoming)
 
 
 class Heat(tg.Program):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 import signal
 import subprocess
@@ -33,6 +32,7 @@ from tgraph.errors import (
 from tgraph.kernels.cpu import team
 from tgraph.memory import FarFile, FarGraph, checkpoint, edge_stream
 from tgraph.run import CACHES, TRANSFERS
+from user_programs import WidestPath
 
 
 @contextmanager
@@ -48,25 +48,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few edges, none kept near, so that small graphs have many of them and rows in pieces."""
     monkeypatch.setattr(edge_stream, "SMALLEST_BLOCK_BYTES", 32)
     monkeypatch.setattr(edge_stream, "BLOCK_BYTES", 32)
-
-
-class WidestPath(tg.Program):
-    """A user's program: no built-in one is like it."""
-
-    reduce, monotonic = "max", True
-
-    def __init__(self, source: int) -> None:
-        self.source = source
-
-    def init(self, graph: tg.Graph) -> Any:
-        widths = graph.full(0.0, "float64", at={self.source: math.inf})
-        return {"width": widths}, graph.full(False, "bool", at={self.source: True})
-
-    def message(self, width: Any, weight: Any) -> Any:
-        return tg.minimum(width, weight)
-
-    def update(self, width: Any, incoming: Any) -> Any:
-        return tg.maximum(width, incoming)
 
 
 class Heat(tg.Program):
