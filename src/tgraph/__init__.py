@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tgraph.algorithms.triangles import triangles
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
-    from tgraph.graph import Graph, from_csr, from_edges, generate
+    from tgraph.graph import Batch, DynamicGraph, Graph, from_csr, from_edges, generate
     from tgraph.interop.networkx import from_networkx, to_networkx
     from tgraph.interop.pandas import from_pandas, to_pandas
     from tgraph.interop.pyg import from_pyg, to_pyg
@@ -82,7 +82,7 @@ _ALGORITHMS = (
 _HOMES = {
     **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
-    "tgraph.graph": ("Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.graph": ("Batch", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
     "tgraph.interop.pandas": ("from_pandas", "to_pandas"),
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
@@ -97,6 +97,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Batch",
+    "DynamicGraph",
     "Graph",
     "PaddedIds",
     "Partition",

@@ -221,6 +221,14 @@ def _copy_selected(
         first = fetch_add(claimed, 0, ROWS_PER_CLAIM)
 
 
+def count_distinct(offsets: Array, neighbors: Array) -> int:
+    """Return how many neighbours there are if each counts once per row. Rows must ascend. Deterministic."""
+    counts = np.zeros(offsets.size, np.int64)
+    size = team_size(neighbors.size)
+    run_team(_count_distinct, size, as_unsigned(offsets), as_unsigned(neighbors), False, counts)
+    return int(counts.sum())
+
+
 def count_self_loops(offsets: Array, neighbors: Array) -> int:
     """Return how many neighbours equal their row."""
     size = team_size(neighbors.size)

@@ -1,0 +1,394 @@
+"""A graph that changes: rows with gaps, in both directions, and the user's ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tgraph import runtime as runtimes
+from tgraph.dtypes import index_dtype
+from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.graph.adjacency import Adjacency
+from tgraph.graph.batch import Batch, Edges
+from tgraph.graph.build import from_edges
+from tgraph.graph.graph import Graph
+from tgraph.graph.growing_labels import GrowingLabels
+from tgraph.kernels.cpu.csr import count_distinct, transpose
+from tgraph.kernels.cpu.gapped_rows import (
+    CHANGE,
+    DELETE,
+    EXISTS,
+    INSERT,
+    MISSING,
+    ArcChanges,
+    GappedRows,
+    grown,
+    order_mutations,
+)
+from tgraph.runtime import Array
+
+EXISTING = ("ignore", "replace", "error")
+MISSING_EDGES = ("ignore", "error")
+MOST_VERTICES = 2**31  # beyond these, numbers would need cells of 8 bytes
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What a batch did to a graph: how many edges and vertices changed, and how many changes came to nothing."""
+
+    inserted: int
+    deleted: int
+    changed: int  # weights
+    existing: int  # to insert, but there already
+    missing: int  # to delete or change, but not there
+    vertices_added: int
+    vertices_removed: int
+    arcs: ArcChanges
+    """Every stored direction that went or came, by vertex number."""
+
+    def __repr__(self) -> str:
+        names = ("inserted", "deleted", "changed", "existing", "missing", "vertices_added", "vertices_removed")
+        return f"Applied({', '.join(f'{name}={getattr(self, name):,}' for name in names if getattr(self, name))})"
+
+
+class DynamicGraph:
+    """A graph whose edges come and go in batches.
+
+    Both directions are kept (an undirected graph has them in one), at 20 bytes per vertex and, for every stored edge,
+    its neighbour, its weight and about a quarter more for gaps. `snapshot` gives a `Graph` that does not change.
+
+    Args:
+        graph: What to begin with; None = an empty graph.
+        directed: For an empty graph.
+        weighted: For an empty graph: weights are float64.
+        multi_edges: Whether several edges may lead from one vertex to another. Deleting takes the lightest then.
+        existing: What becomes of an edge to insert that is there already: `ignore` it, `replace` its weight, or raise
+            an `error` and change nothing. Either way they are counted.
+        missing: What becomes of an edge to delete or change that is not there: `ignore` or `error`.
+
+    >>> import tgraph as tg
+    >>> graph = tg.DynamicGraph(tg.from_edges(["ann", "bob"], ["bob", "cy"]))
+    >>> graph.apply(insert=(["cy", "dan"], ["ann", "ann"]), delete=(["ann", "bob"], ["bob", "ann"]))
+    Applied(inserted=2, deleted=1, missing=1, vertices_added=1)
+    >>> graph
+    DynamicGraph(4 vertices, 3 edges, directed, unweighted, labelled)
+    >>> graph.snapshot().edges()[:2]
+    (array(['bob', 'cy', 'dan'], dtype=StringDType()), array(['cy', 'ann', 'ann'], dtype=StringDType()))
+    """
+
+    def __init__(
+        self,
+        graph: Graph | None = None,
+        *,
+        directed: bool = True,
+        weighted: bool = False,
+        multi_edges: bool = False,
+        existing: str = "ignore",
+        missing: str = "ignore",
+    ) -> None:
+        check_choice("existing", existing, EXISTING)
+        check_choice("missing", missing, MISSING_EDGES)
+        if graph is None:
+            weights = np.empty(0, np.float64) if weighted else None
+            graph = from_edges([], [], weights, directed, num_vertices=0, runtime="numpy")
+        self.directed, self.weighted, self.multi_edges = graph.directed, graph.weighted, multi_edges
+        self.existing, self.missing = existing, missing
+        self.version = 0  # batches so far
+        self._runtime = graph.runtime
+        self._out = GappedRows(*_ascending(graph, multi_edges), multi_edges)
+        self._in = GappedRows(*graph.adjacency("in").to_numpy(), multi_edges) if graph.directed else self._out
+        self._labels = GrowingLabels(graph.vertex_labels, graph.num_vertices)
+        self._removed = np.zeros(graph.num_vertices, np.bool_)
+        self._num_edges = graph.num_edges
+        self._snapshot: tuple[int, Graph] | None = None  # with its version
+
+    # --- size --------------------------------------------------------------------------------------------------------
+    @property
+    def num_vertices(self) -> int:
+        """The number of vertices, isolated ones included."""
+        return self._labels.count - int(np.count_nonzero(self._removed))
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges as the user counts them: an undirected edge once."""
+        return self._num_edges
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of rows in use, in both directions, and of labels."""
+        rows = {id(rows): rows.memory_bytes for rows in (self._out, self._in)}
+        labels = self._labels.array
+        return sum(rows.values()) + self._removed.nbytes + (0 if labels is None else labels.nbytes)
+
+    def __repr__(self) -> str:
+        words = [
+            f"{self.num_vertices:,} vertices",
+            f"{self.num_edges:,} edges",
+            "directed" if self.directed else "undirected",
+            "weighted" if self.weighted else "unweighted",
+            *(["labelled"] if self._labels.array is not None else []),
+        ]
+        return f"DynamicGraph({', '.join(words)})"
+
+    # --- for engines -------------------------------------------------------------------------------------------------
+    @property
+    def num_places(self) -> int:
+        """The number of rows: vertices, and those that were removed, whose numbers are not used for others."""
+        return self._labels.count
+
+    @property
+    def labels(self) -> Array | None:
+        """The user's ids in the order of vertex numbers, those of removed vertices too; None = the numbers."""
+        return self._labels.array
+
+    @property
+    def removed(self) -> Array:
+        """Which vertices were removed, `[num_places] bool`."""
+        return self._removed
+
+    def gapped(self, direction: str) -> GappedRows:
+        """Return the rows of outgoing (`"out"`) or incoming (`"in"`) edges."""
+        check_choice("direction", direction, ("out", "in"))
+        return self._out if direction == "out" else self._in
+
+    def vertex_of(self, label: Any) -> int:
+        """Return the number of the vertex with this id."""
+        return self.snapshot_of_vertices().vertex_of(label)
+
+    def snapshot_of_vertices(self) -> Graph:
+        """Return all vertices, removed ones too, without any edge: what a program needs to begin."""
+        count = self.num_places
+        no_edges = np.empty(0, index_dtype(count))
+        weights = np.empty(0, self._out.weights.dtype) if self.weighted else None
+        rows = Adjacency(runtimes.get("numpy"), np.zeros(count + 1, np.int64), no_edges, weights)
+        return Graph(rows, directed=self.directed, num_edges=0, labels=self.labels, is_sorted=True)
+
+    # --- graphs that do not change -----------------------------------------------------------------------------------
+    def snapshot(self) -> Graph:
+        """Return the graph as it is now; later batches do not disturb it. Kept until the next batch."""
+        if self._snapshot is None or self._snapshot[0] != self.version:
+            self._snapshot = self.version, self.to_graph()
+        return self._snapshot[1]
+
+    def to_graph(self, runtime: str | None = None, device: str | None = None) -> Graph:
+        """Return a new `Graph` as it is now, on the runtime of the graph that this one began with unless told."""
+        graph = self.all_places()
+        if self._removed.any():
+            graph = graph.subgraph(graph.labels_of(np.flatnonzero(~self._removed)))
+        return graph.to(runtime or self._runtime.name, device or self._runtime.device)
+
+    def all_places(self) -> Graph:
+        """Return the graph as it is now with all its rows, where a removed vertex is an isolated one."""
+        host = runtimes.get("numpy")
+        reverse = Adjacency(host, *self._in.rows()) if self.directed else None
+        out = Adjacency(host, *self._out.rows())
+        return Graph(
+            out,
+            directed=self.directed,
+            num_edges=self._num_edges,
+            labels=self.labels,
+            is_sorted=True,
+            reverse=reverse,
+        )
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+    def apply(self, batch: Batch | None = None, **changes: Any) -> Applied:
+        """Apply a batch, or what `Batch` takes: `insert`, `delete`, `change`, `add_vertices`, `remove_vertices`.
+
+        Where an error is raised, nothing has changed.
+        """
+        if batch is not None and changes:
+            raise InvalidArgumentError("batch and further keywords were given; give the one or the others")
+        batch = Batch(**changes) if batch is None else batch
+        if self.multi_edges and batch.change[0].size:
+            raise InvalidArgumentError("change needs a graph without parallel edges; delete and insert them instead")
+        named = self._number(batch)
+        arcs = self._arcs(batch, named)
+        mutations = order_mutations(
+            arcs.sources, arcs.targets, arcs.weights, arcs.kinds, self.num_places + named.num_new
+        )
+        if "error" in (self.existing, self.missing):
+            self._refuse(batch, named, arcs, self._out.find(mutations, self.existing == "replace"))
+        num_added = self._commit_vertices(named)
+        changed = self._out.apply(mutations, self.existing == "replace")
+        if self.directed:
+            self._apply_reverse(changed)
+        self.version += 1
+        return self._report(changed, arcs, named, num_added)
+
+    def _number(self, batch: Batch) -> _Named:
+        """Turn ids into numbers: new ones get the next numbers if edges to insert or vertices to add have them."""
+        inserted, new_labels = self._labels.number([batch.add_vertices, *batch.insert[:2]])
+        deleted = [self._labels.find(column) for column in batch.delete[:2]]
+        changed = [self._labels.find(column) for column in batch.change[:2]]
+        removed = self._labels.find(batch.remove_vertices)
+        gone = np.unique(removed[removed >= 0])
+        is_there = ~self._removed[gone]
+        num_missing = removed.size - int(np.count_nonzero(is_there))
+        return _Named(inserted[0], inserted[1:], deleted, changed, gone[is_there], num_missing, new_labels)
+
+    def _arcs(self, batch: Batch, named: _Named) -> _Arcs:
+        """Return all mutations by number: edges of removed vertices go first, then what the batch says."""
+        parts = [
+            (DELETE, self._arcs_of(named.gone), None),
+            (DELETE, named.deleted, None),
+            (CHANGE, named.changed, self._as_weights(batch.change)),
+            (INSERT, named.inserted, self._as_weights(batch.insert)),
+        ]
+        known = [(ends[0] >= 0) & (ends[1] >= 0) for _, ends, _ in parts]
+        dtype = np.uint32 if self.num_places + named.num_new < MOST_VERTICES else np.uint64
+        ends = [np.concatenate([p[1][i][k] for p, k in zip(parts, known, strict=True)]).astype(dtype) for i in (0, 1)]
+        kinds = np.concatenate(
+            [np.full(np.count_nonzero(k), p[0], np.uint8) for p, k in zip(parts, known, strict=True)]
+        )
+        weights = np.empty(0, self._out.weights.dtype)
+        if self.weighted:
+            given = [
+                np.zeros(k.size, weights.dtype) if p[2] is None else p[2] for p, k in zip(parts, known, strict=True)
+            ]
+            weights = np.concatenate([column[k] for column, k in zip(given, known, strict=True)])
+        num_unknown = sum(int(np.count_nonzero(~k)) for k in known)
+        num_edges, num_gone = kinds.size, int(np.count_nonzero(known[0]))
+        if not self.directed:
+            low, high = np.minimum(*ends), np.maximum(*ends)  # so that both directions see the same order
+            twice = np.flatnonzero(low != high)
+            ends = [np.concatenate([low, high[twice]]), np.concatenate([high, low[twice]])]
+            kinds = np.concatenate([kinds, kinds[twice]])
+            weights = np.concatenate([weights, weights[twice]]) if self.weighted else weights
+        return _Arcs(ends[0], ends[1], weights, kinds, num_edges, num_gone, num_unknown)
+
+    def _arcs_of(self, vertices: Array) -> list[Array]:
+        """Return all edges that begin or end at some vertices, by number."""
+        out = self._out.arcs_of(vertices)
+        if not self.directed:
+            return list(out)
+        targets, sources = self._in.arcs_of(vertices)
+        return [np.concatenate([out[0], sources]), np.concatenate([out[1], targets])]
+
+    def _as_weights(self, edges: Edges) -> Array | None:
+        """Return the weights of edges in the graph's type, 1 where there are none."""
+        weights, dtype = edges[2], self._out.weights.dtype
+        if not self.weighted:
+            if weights is not None:
+                raise InvalidArgumentError("weights were given, and the graph has none; leave them out")
+            return None
+        if weights is None:
+            return np.ones(edges[0].size, dtype)
+        converted = weights.astype(dtype)
+        if dtype.kind == "i" and weights.dtype.kind == "f" and (converted != weights).any():
+            wrong = weights[converted != weights][0]
+            raise InvalidArgumentError(
+                f"weights holds {wrong}, and the graph's weights are {dtype.name}; give whole numbers"
+            )
+        return converted
+
+    def _refuse(self, batch: Batch, named: _Named, arcs: _Arcs, outcomes: Array) -> None:
+        """Raise if an edge exists or is missing and that is an error."""
+        given = outcomes[arcs.num_gone : arcs.num_edges]
+        if self.missing == "error" and (named.num_missing or arcs.num_unknown):
+            raise InvalidArgumentError(
+                f"{named.num_missing + arcs.num_unknown} vertices or edges to remove, delete or change name vertices "
+                "that are not in the graph and missing='error'; use 'ignore' to skip them"
+            )
+        for word, policy, code, verb in (
+            ("existing", self.existing, EXISTS, "insert is there already"),
+            ("missing", self.missing, MISSING, "delete or change is not there"),
+        ):
+            wrong = np.flatnonzero(given == code) + arcs.num_gone
+            if policy == "error" and wrong.size:
+                labels = self.snapshot_of_vertices().labels_of
+                edge = [labels(ends[wrong[:1]].astype(np.int64)).tolist()[0] for ends in (arcs.sources, arcs.targets)]
+                raise InvalidArgumentError(
+                    f"the edge {edge[0]!r} to {edge[1]!r} to {verb} and {word}='error'; use 'ignore' to skip such edges"
+                )
+
+    def _commit_vertices(self, named: _Named) -> int:
+        """Add and remove vertices; return how many are there that were not."""
+        if named.num_new:
+            self._labels.add(named.new_labels)
+            self._removed = grown(self._removed, named.num_new)
+            for rows in {id(rows): rows for rows in (self._out, self._in)}.values():
+                rows.add_vertices(named.num_new)
+        self._removed[named.gone] = True
+        if not self._removed.any():
+            return named.num_new
+        used = np.unique(np.concatenate([named.added, *named.inserted]))
+        back = used[self._removed[used]]
+        self._removed[back] = False
+        return named.num_new + int(back.size)
+
+    def _apply_reverse(self, changed: ArcChanges) -> None:
+        """Do to the rows of incoming edges what was done to those of outgoing ones."""
+        parts = changed.removed, changed.added
+        sources, targets, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        kinds = np.concatenate(
+            [np.full(part[0].size, kind, np.uint8) for part, kind in zip(parts, (DELETE, INSERT), strict=True)]
+        )
+        self._in.apply(order_mutations(targets, sources, weights, kinds, self.num_places), replace=False)
+
+    def _report(self, changed: ArcChanges, arcs: _Arcs, named: _Named, num_added: int) -> Applied:
+        """Count what was done, and count the edges anew."""
+        for sign, (sources, targets, _) in ((-1, changed.removed), (1, changed.added)):
+            num_edges = sources.size if self.directed else int(np.count_nonzero(sources <= targets))
+            self._num_edges += sign * num_edges
+        outcomes, kinds = changed.outcomes[arcs.num_gone : arcs.num_edges], arcs.kinds[arcs.num_gone : arcs.num_edges]
+        done = np.bincount(kinds[outcomes == 0], minlength=3).tolist()
+        num_gone = int(np.count_nonzero(changed.outcomes[: arcs.num_gone] == 0))
+        existing, missing = (int(np.count_nonzero(outcomes == code)) for code in (EXISTS, MISSING))
+        num_missing = missing + arcs.num_unknown + named.num_missing
+        return Applied(
+            inserted=done[INSERT],
+            deleted=done[DELETE] + num_gone,
+            changed=done[CHANGE],
+            existing=existing,
+            missing=num_missing,
+            vertices_added=num_added,
+            vertices_removed=named.gone.size,
+            arcs=changed,
+        )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A batch by vertex number; -1 = not known."""
+
+    added: Array
+    inserted: list[Array]  # sources, targets
+    deleted: list[Array]
+    changed: list[Array]
+    gone: Array  # vertices to remove that are there
+    num_missing: int  # vertices to remove that are not
+    new_labels: Array
+
+    @property
+    def num_new(self) -> int:
+        """The number of ids that were not known."""
+        return int(self.new_labels.size)
+
+
+@dataclass(frozen=True)
+class _Arcs:
+    """Mutations of stored directions; those of removed vertices come first, mirrored ones last."""
+
+    sources: Array
+    targets: Array
+    weights: Array  # empty = unweighted
+    kinds: Array
+    num_edges: int  # without the mirrored ones
+    num_gone: int  # edges of removed vertices
+    num_unknown: int  # edges with an unknown end, which are left out
+
+
+def _ascending(graph: Graph, multi_edges: bool) -> tuple[Array, Array, Array | None]:
+    """Return the rows of a graph in ascending order."""
+    rows = graph.adjacency("out").to_numpy()
+    if not graph.is_sorted:
+        rows = transpose(*transpose(*rows, graph.num_vertices), graph.num_vertices)
+    num_repeats = 0 if multi_edges else rows[1].size - count_distinct(*rows[:2])
+    if num_repeats:
+        raise InvalidArgumentError(
+            f"graph has {num_repeats} stored edges that repeat another one; use graph.simplify() or multi_edges=True"
+        )
+    return rows
