@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
     from tgraph.results import Result
+    from tgraph.service import stream
 
 __version__ = "0.1.0"
 
@@ -93,6 +94,7 @@ _HOMES = {
     "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
+    "tgraph.service": ("stream",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -150,6 +152,7 @@ __all__ = [
     "scc",
     "sqrt",
     "sssp",
+    "stream",
     "to_networkx",
     "to_pandas",
     "to_pyg",
