@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tgraph.layout.reorder import PaddedIds, pad, reorder
     from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
+    from tgraph.prove import Check, check
     from tgraph.results import Result
 
 __version__ = "0.1.0"
@@ -92,11 +93,13 @@ _HOMES = {
     "tgraph.layout.reorder": ("PaddedIds", "pad", "reorder"),
     "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
+    "tgraph.prove": ("Check", "check"),
     "tgraph.results": ("Result",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Check",
     "Graph",
     "PaddedIds",
     "Partition",
@@ -108,6 +111,7 @@ __all__ = [
     "bfs",
     "build_file",
     "cdlp",
+    "check",
     "closeness",
     "coloring",
     "config",
