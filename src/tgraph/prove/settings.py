@@ -39,9 +39,9 @@ def build_setting(plan: Plan, arrays: Arrays, graph: Graph | None, weights: Weig
     _add_target_fields(domains, plan)
     domains["incoming"] = Domain(_incoming_dtype(plan, domains))
     changed = _changed_fields(plan, domains)
-    if graph is not None:
+    if graph is not None and changed is not None:
         _limit(domains, plan, arrays, changed)
-    return Setting(plan, domains, changed)
+    return Setting(plan, domains, (plan.main_field,) if changed is None else changed)
 
 
 def _add_target_fields(domains: Domains, plan: Plan) -> None:
@@ -102,12 +102,12 @@ def _dtype_of(message: Symbol, main: np.dtype[Any]) -> np.dtype[Any]:
     return main if main.kind in "iu" else np.dtype(np.int64)
 
 
-def _changed_fields(plan: Plan, domains: Domains) -> tuple[str, ...]:
-    """Return the fields that `update` gives; the main one where that cannot be seen."""
+def _changed_fields(plan: Plan, domains: Domains) -> tuple[str, ...] | None:
+    """Return the fields that `update` gives; None where `update` has no meaning for symbols."""
     try:
         returned = _probe(plan, domains, "update")
     except NoMeaningError:
-        return (plan.main_field,)
+        return None
     if not isinstance(returned, Mapping):
         return (plan.main_field,)
     for name in returned:

@@ -52,13 +52,10 @@ def settle(claim: Claim, setting: Setting, seconds: float) -> Property:
             words = _replay(claim, setting, example)
             if words is not None:
                 return _property(claim, "refuted", f"{claim.says}; not so for {words}", example)
+            reason = "it is wrong for real numbers, but no numbers of these types were found that show it"
     if answer == "unsat":
         return _proved(claim, question, seconds)
-    if answer == "sat":
-        return _property(
-            claim, "unknown", f"{claim.says}; wrong for real numbers, but no floats were found that show it"
-        )
-    return _property(claim, "unknown", f"{claim.says}; z3 did not find out within {seconds:g} seconds ({reason})")
+    return _property(claim, "unknown", f"{claim.says}; {reason}")
 
 
 def _ask(claim: Claim, setting: Setting) -> Question:
@@ -88,7 +85,7 @@ def _solve(formula: Any, seconds: float) -> tuple[str, Any, str]:
     solver.add(formula)
     answer = str(solver.check())
     model = solver.model() if answer == "sat" else None
-    return answer, model, solver.reason_unknown() if answer == "unknown" else ""
+    return answer, model, f"z3 did not find out within {seconds:g} seconds ({solver.reason_unknown()})"
 
 
 def _replay(claim: Claim, setting: Setting, example: dict[str, Any]) -> str | None:
