@@ -12,7 +12,7 @@ import z3
 
 from tgraph.prove.symbols import NEVER, NoMeaningError, Number, Symbol, Truth
 
-SMALL = range(-4, 5)  # counter-examples are looked for among these first
+SMALL = (range(3), range(-4, 5))  # counter-examples are looked for among these first
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Domain:
         return not self.is_finite and self.low <= infinity <= self.high
 
 
-def is_small(variable: Symbol) -> Any:
-    """Return where a variable is a whole number near 0."""
+def is_among(variable: Symbol, numbers: range) -> Any:
+    """Return where a variable is one of the numbers; a truth always is."""
     if not isinstance(variable, Number):
         return z3.BoolVal(True)
-    near = z3.Or(*(variable.finite == number for number in SMALL))
+    near = z3.Or(*(variable.finite == number for number in numbers))
     return z3.And(near, z3.Not(variable.is_infinite))
 
 

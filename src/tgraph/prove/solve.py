@@ -11,7 +11,7 @@ import z3
 
 from tgraph.prove.calls import ArrayCalls, SymbolCalls, show
 from tgraph.prove.claims import Claim, Setting
-from tgraph.prove.domains import is_small
+from tgraph.prove.domains import SMALL, is_among
 from tgraph.prove.report import Property
 from tgraph.prove.symbols import NoMeaningError, Symbol, Truth
 
@@ -25,6 +25,10 @@ class Question:
     variables: dict[str, Symbol]
     premise: Any  # z3: the inputs are as the claim wants them
     outcome: Truth  # the relation between the sides
+
+    def among(self, numbers: range) -> Any:
+        """Where all inputs are among the numbers."""
+        return z3.And(*(is_among(variable, numbers) for variable in self.variables.values()))
 
     @property
     def said(self) -> Any:
@@ -43,9 +47,8 @@ def settle(claim: Claim, setting: Setting, seconds: float) -> Property:
         question = _ask(claim, setting)
     except NoMeaningError as error:
         return _property(claim, "unknown", f"{error}")
-    small = z3.And(*(is_small(variable) for variable in question.variables.values()))
     answer, reason = "", ""
-    for limit in (small, z3.BoolVal(True)):
+    for limit in (*(question.among(numbers) for numbers in SMALL), z3.BoolVal(True)):
         answer, model, reason = _solve(z3.And(question.broken, limit), seconds)
         if answer == "sat":
             example = {name: claim.inputs[name].read(model, found) for name, found in question.variables.items()}
