@@ -60,3 +60,17 @@ def test_plain_numbers_keep_their_kind() -> None:
     assert math.isnan(ew.log(-1))
     assert (ew.log(0), ew.exp(1e9), ew.exp(-1e9)) == (-math.inf, math.inf, 0.0)
     assert ew.sqrt(np.float64(4.0)) == 2
+
+
+def test_other_values_bring_their_own_functions() -> None:
+    class Spoken:
+        """A value that answers in words."""
+
+        class __elementwise__:  # noqa: N801
+            minimum = staticmethod(lambda left, right: f"the smaller of {left} and {right}")
+
+        def __str__(self) -> str:
+            return "it"
+
+    assert ew.minimum(Spoken(), 3) == "the smaller of it and 3"
+    assert ew.minimum(3, Spoken()) == "the smaller of 3 and it"

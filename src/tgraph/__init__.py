@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from tgraph.layout.reorder import PaddedIds, pad, reorder
     from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
+    from tgraph.prove import Check, check
     from tgraph.results import Result
     from tgraph.service import stream
 
@@ -93,6 +94,7 @@ _HOMES = {
     "tgraph.layout.reorder": ("PaddedIds", "pad", "reorder"),
     "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
+    "tgraph.prove": ("Check", "check"),
     "tgraph.results": ("Result",),
     "tgraph.service": ("stream",),
 }
@@ -100,6 +102,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Batch",
+    "Check",
     "DynamicGraph",
     "Graph",
     "PaddedIds",
@@ -112,6 +115,7 @@ __all__ = [
     "bfs",
     "build_file",
     "cdlp",
+    "check",
     "closeness",
     "coloring",
     "config",

@@ -91,6 +91,7 @@ class Program:
     """Values only move in the direction of `reduce`, so that a message sent twice, or early, does no harm.
 
     Pull then takes messages from all neighbours, active or not: `init` must not hold back values that would count.
+    `tgraph.check` proves it, or finds numbers that refute it.
     """
 
     active: str = "changed"
@@ -113,6 +114,7 @@ class Program:
     number of the vertex, added up, and does not ask for the old value.
 
     Then changes can be sent instead of values, and who has little to change need not send: `schedule="delta"`.
+    `tgraph.check` proves it.
     """
 
     tolerance: float = 0.0
