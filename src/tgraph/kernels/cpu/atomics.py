@@ -69,7 +69,7 @@ def fetch_min(typing_context, array, index, value):
 
 @intrinsic
 def compare_swap(typing_context, array, index, expected, new):
-    """Put `new` where array[index] equals `expected` bit by bit; say whether that was so."""
+    """Put `new` where array[index] equals `expected` bit by bit; say whether that was so (acquire and release)."""
     signature = types.boolean(array, index, array.dtype, array.dtype)
 
     def codegen(context, builder, signature, args):
@@ -80,7 +80,7 @@ def compare_swap(typing_context, array, index, expected, new):
             bits = ir.IntType(array_type.dtype.bitwidth)
             pointer = builder.bitcast(pointer, bits.as_pointer())
             expected, new = builder.bitcast(expected, bits), builder.bitcast(new, bits)
-        swapped = builder.cmpxchg(pointer, expected, new, "monotonic", "monotonic")
+        swapped = builder.cmpxchg(pointer, expected, new, "acq_rel", "acquire")
         return builder.extract_value(swapped, 1)
 
     return signature, codegen
