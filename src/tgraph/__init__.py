@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tgraph.memory import build_file, offload, open
     from tgraph.program import Program
     from tgraph.results import Result
-    from tgraph.service import stream
+    from tgraph.service import batches, read_stream, stream
 
 __version__ = "0.1.0"
 
@@ -94,7 +94,7 @@ _HOMES = {
     "tgraph.memory": ("build_file", "offload", "open"),
     "tgraph.program": ("Program",),
     "tgraph.results": ("Result",),
-    "tgraph.service": ("stream",),
+    "tgraph.service": ("batches", "read_stream", "stream"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -108,6 +108,7 @@ __all__ = [
     "Result",
     "__version__",
     "absolute",
+    "batches",
     "betweenness",
     "bfs",
     "build_file",
@@ -146,6 +147,7 @@ __all__ = [
     "php",
     "random_walks",
     "read",
+    "read_stream",
     "reorder",
     "run",
     "runtime",
