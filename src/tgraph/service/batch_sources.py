@@ -47,7 +47,7 @@ def read_stream(
     Args:
         path: The file, or a binary one that is open, such as `sys.stdin.buffer`, for lines of text.
         batch: How much goes into a batch: a number of edges (`100_000`, `"100k"`, `"2M"`), or a length of time
-            (`"30s"`, `"10min"`, `"1h"`, `"2d"`, `"1w"`) counted from the first time; such batches without edges are left out.
+            (`"30s"`, `"10min"`, `"1h"`, `"2d"`, `"1w"`) counted from the first time; those without edges are left out.
         window: How long edges stay: a length of time, or the number of the latest edges. In the batch at whose last
             time an edge is as old as that, it is deleted. None = for ever.
         source: The column of sources, by name or position; so for the others.
