@@ -202,6 +202,7 @@ def test_batches_as_bytes(time: Any) -> None:
     assert back.change[2].dtype == np.int32
     assert back.time == time
     assert not back.delete[0].size
+    assert decode(encode(tg.Batch(add_vertices=["", ""]))).add_vertices.tolist() == ["", ""]
 
 
 # --- tokens ----------------------------------------------------------------------------------------------------------
@@ -221,6 +222,10 @@ def test_a_batch_that_is_sent_again_is_not_applied_again(tmp_path: Path) -> None
     with pytest.raises(InvalidArgumentError, match="token='one' was given to another batch"):
         stream.apply(insert=([1], [2]), token="one")
     stream.close()
+    with pytest.raises(InvalidArgumentError, match="the stream was closed; open"):
+        stream.apply(insert=([1], [2]))
+    with tg.stream.open(tmp_path) as stream, pytest.raises(InvalidArgumentError, match="token=5 must be a text"):
+        stream.apply(token=5)
     with pytest.raises(InvalidArgumentError, match="needs a journal"):
         tg.stream(tg.DynamicGraph()).apply(token="one")
 

@@ -28,7 +28,7 @@ DATABASE = "journal.sqlite"
 APPLICATION_ID = 0x74677273  # "tgrs"
 VERSION = 1
 SNAPSHOTS_KEPT = 2
-TOKENS_KEPT = 100_000
+TOKENS_KEPT = 1_000_000
 SMALL_BYTES = 1 << 24  # of batches since the last snapshot: below this, "auto" makes no other one
 TABLES = {
     "settings": "name TEXT PRIMARY KEY, value TEXT",
@@ -273,10 +273,12 @@ def create(folder: Path, graph: DynamicGraph, settings: dict[str, Any]) -> None:
     temporary.unlink(missing_ok=True)
     connection = sqlite3.connect(temporary, isolation_level=None)
     try:
+        connection.execute("PRAGMA journal_mode = MEMORY")  # no file that a crash could leave behind
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         for table, columns in TABLES.items():
             connection.execute(f"CREATE TABLE {table} ({columns}, checksum BLOB)")
+        connection.execute("CREATE INDEX tokens_by_number ON tokens (number)")
         _insert(connection, "settings", "settings", json.dumps(settings))
         _insert(connection, "snapshots", *vars(first).values())
     except sqlite3.Error as error:

@@ -29,29 +29,33 @@ class Durable:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._is_broken = False
+        self._is_broken = self._is_closed = False
 
     @property
     def folder(self) -> Path:
         """The folder of the journal."""
         return self._journal.folder
 
-    def find(self, batch: Batch, token: str | None) -> Applied | None:
-        """Return what a batch with this token did before, None if it is new."""
+    def encode(self, batch: Batch) -> bytes:
+        """Return a batch as it is noted."""
         self._check_usable()
-        counts = None if token is None else self._journal.find(token, encode(batch))
+        return encode(batch)
+
+    def find(self, content: bytes, token: str | None) -> Applied | None:
+        """Return what a batch with this token did before, None if it is new."""
+        if token is not None and not isinstance(token, str):
+            raise InvalidArgumentError(f"token={token!r} must be a text")
+        counts = None if token is None else self._journal.find(token, content)
         return None if counts is None else _counted(counts)
 
     @contextmanager
-    def recording(self, graph: DynamicGraph, batch: Batch, token: str | None) -> Iterator[None]:
+    def recording(self, graph: DynamicGraph, content: bytes, token: str | None) -> Iterator[None]:
         """Note a batch; then let it be applied. Whatever goes wrong after it was noted makes the stream unusable."""
-        self._check_usable()
         if graph.version != self._journal.number:
             raise InvalidArgumentError(
                 f"the graph has had {graph.version} batches and its journal {self._journal.number}; apply batches to "
                 "the stream, not to its graph"
             )
-        content = encode(batch)
         self._is_broken = True
         try:
             self._journal.record(content, token)
@@ -87,9 +91,13 @@ class Durable:
 
     def close(self) -> None:
         """Let others open the journal."""
-        self._journal.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._journal.close()
 
     def _check_usable(self) -> None:
+        if self._is_closed:
+            raise InvalidArgumentError(f"the stream was closed; open {self.folder} again")
         if self._is_broken:
             raise InvalidArgumentError(
                 f"a batch was interrupted while it was applied; close the stream and open {self.folder} again, its "

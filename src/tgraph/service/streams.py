@@ -143,7 +143,7 @@ class Stream:
 
         Args:
             batch: The batch.
-            token: With a journal: a name of the batch. One that was applied before, among the last 100,000 with names,
+            token: With a journal: a name of the batch. One that was applied before, among the last million,
                 is not applied again; the `applied` of the update says what it did then.
             changes: What `tgraph.Batch` takes.
         """
@@ -154,11 +154,12 @@ class Stream:
             if token is not None:
                 raise InvalidArgumentError(f"token={token!r} needs a journal; use tgraph.stream.open")
             return self._apply(self.graph.prepare(batch))
-        known = self._durable.find(batch, token)
+        content = self._durable.encode(batch)
+        known = self._durable.find(content, token)
         if known is not None:
             return Update(known, {}, {}, is_repeated=True)
         prepared = self.graph.prepare(batch)
-        with self._durable.recording(self.graph, batch, token):
+        with self._durable.recording(self.graph, content, token):
             update = self._apply(prepared)
         self._durable.applied(self.graph, update.applied, token)
         return update
