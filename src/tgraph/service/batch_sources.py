@@ -16,7 +16,7 @@ from tgraph.io import check_file
 from tgraph.io.edge_events import TimeUnit, check_events, format_of, read_file_events, read_text_events
 from tgraph.io.event_columns import NAMES, EventColumns
 from tgraph.service.lengths import parse_length
-from tgraph.service.windows import build_netting, cut_at_deletions
+from tgraph.service.windows import build_netting
 
 TEXT_OPTIONS = ("separator", "comments", "header", "skip_rows", "ids")
 ROWS_AHEAD = 256  # that are taken from an iterable before they are looked at
@@ -144,10 +144,8 @@ def _batches(
     if sort:
         events = _sorted(_with_times(events, "sort=True"))
     parts = _cut_by_time(events, size.amount) if size.is_time else _cut_by_count(events, int(size.amount))
-    if multi_edges:
-        parts = chain.from_iterable(cut_at_deletions(part, directed) for part in parts)
     netting = build_netting(span, directed, multi_edges)
-    return (netting.batch(part) for part in parts)
+    return chain.from_iterable(netting.batches(part) for part in parts)
 
 
 def _with_times(events: Iterator[pl.DataFrame], wish: str) -> Iterator[pl.DataFrame]:
