@@ -250,7 +250,8 @@ class StreamMaker:
         ...         _ = roads.apply(insert=(["a", "b"], ["b", "c"], [1.0, 2.0]), token="monday")
         ...         _ = roads.keep("sssp", source="a")
         ...     with tg.stream.open(folder) as roads:
-        ...         roads.version, roads["sssp"]["c"]
+        ...         nearest = roads["sssp"]
+        ...         roads.version, nearest["c"]
         ...         roads.apply(insert=(["a", "b"], ["b", "c"], [1.0, 2.0]), token="monday").is_repeated
         (1, 3.0)
         True
