@@ -73,7 +73,11 @@ def stream(
             named = _with_tokens(batches, updates) if journal is not None else ((one, None) for one in batches)
             with nullcontext() if quiet else Status(f"reading {updates}", console=Console(stderr=True)) as status:
                 for one, token in named:
-                    applied.show(opened.apply(one, token=token), opened, status)
+                    started = time.perf_counter()
+                    update = opened.apply(one, token=token)
+                    applied.show(update, opened.version, time.perf_counter() - started)
+                    if status is not None:
+                        status.update(f"batch {opened.version + 1}")
         except KeyboardInterrupt as interrupt:
             raise applied.interrupted() from interrupt
         applied.finish(opened)
@@ -174,7 +178,7 @@ class _Applied:
         self._journal, self._started = journal, time.perf_counter()
         self._num_batches, self._num_skipped = 0, 0
 
-    def show(self, update: "Update", stream: "Stream", status: Status | None) -> None:
+    def show(self, update: "Update", number: int, seconds: float) -> None:
         """Print a line about a batch."""
         if update.is_repeated:
             self._num_skipped += 1
@@ -182,9 +186,7 @@ class _Applied:
         self._num_batches += 1
         changes = re.sub(r"^Applied\((.*)\)$", r"\1", repr(update.applied)) or "nothing"
         results = "".join(f"; {name}: {len(change):,} changed" for name, change in update.changes.items())
-        typer.echo(f"batch {stream.version}: {changes}{results}; {sum(update.seconds.values()):.3f} s")
-        if status is not None:
-            status.update(f"batch {stream.version + 1}")
+        typer.echo(f"batch {number}: {changes}{results}; {seconds:.3f} s")
 
     def finish(self, stream: "Stream") -> None:
         """Print what was done in all."""
