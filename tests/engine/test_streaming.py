@@ -14,7 +14,7 @@ from tests.user_programs import WidestPath
 import tgraph as tg
 from tgraph.engine.kept_monotonic import Monotonic
 from tgraph.engine.streaming import keep
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InvalidArgumentError, InvalidProgramError
 
 NUM_VERTICES = 9
 WEIGHTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 5.0, math.inf])
@@ -316,6 +316,26 @@ def test_a_refuted_program_is_not_followed() -> None:
     kept = stream.keep(SaysItIsMonotonic())
     assert kept.how == "recomputed"
     assert kept.reason.startswith("message_monotonic is refuted")
+
+
+def test_a_cycle_without_a_fixed_point_ends_with_an_error() -> None:
+    stream = tg.stream(tg.from_edges([0, 1], [1, 2], [1.0, -2.0], num_vertices=4, runtime="numpy"))
+    stream.keep(SignedPath())
+    with pytest.raises(InvalidProgramError, match=r"values do not settle: edges form a cycle"):
+        stream.apply(insert=([2], [0], [0.5]))
+
+
+def test_shortest_paths_need_lengths() -> None:
+    stream = tg.stream(tg.from_edges([0, 1], [1, 2], [1.0, 2.0], runtime="numpy"))
+    stream.keep("sssp", source=0)
+    for weight in (-1.0, math.nan):
+        with pytest.raises(InvalidArgumentError, match=r"sssp is kept, which needs weights of 0 or more"):
+            stream.apply(insert=([2], [0], [weight]))
+        with pytest.raises(InvalidArgumentError, match=r"sssp is kept"):
+            stream.apply(change=([0], [1], [weight]))
+    assert (stream.graph.version, stream["sssp"][2]) == (0, 3.0)
+    with pytest.raises(InvalidArgumentError, match=r"weights holds -3.0"):
+        tg.stream(tg.from_edges([0], [1], [-3.0])).keep("sssp", source=0)
 
 
 def test_what_is_refused() -> None:

@@ -155,6 +155,10 @@ class DynamicGraph:
         check_choice("direction", direction, ("out", "in"))
         return self._out if direction == "out" else self._in
 
+    def all_weights(self) -> Array | None:
+        """Return the weights of all stored edges, in any order, or None."""
+        return self._out.rows()[2]
+
     def vertex_of(self, label: Any) -> int:
         """Return the number of the vertex with this id."""
         return self.vertices().vertex_of(label)

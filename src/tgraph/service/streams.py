@@ -21,10 +21,22 @@ from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Applied, Batch, DynamicGraph, Graph
 from tgraph.graph.dynamic import Prepared
+from tgraph.kernels.cpu.team import interrupts_postponed
 from tgraph.program import Program
 from tgraph.results import Result, Trace
 from tgraph.runtime import Array
 from tgraph.service.recovery import Durable, open_folder
+
+
+def check_lengths(weights: Array | None) -> None:
+    """Raise unless all weights are 0 or more, as shortest paths need them."""
+    if weights is None or not weights.size:
+        return
+    wrong = np.flatnonzero(~(weights >= 0))
+    if wrong.size:
+        raise InvalidArgumentError(
+            f"weights holds {weights[wrong[0]]}; sssp is kept, which needs weights of 0 or more, use inf to bar an edge"
+        )
 
 
 def _pagerank(
@@ -90,8 +102,9 @@ class Update:
 class KeptResult:
     """A result that is kept current; `result()` gives it as of now."""
 
-    def __init__(self, name: str, kept: KeptProgram) -> None:
+    def __init__(self, name: str, kept: KeptProgram, needs_lengths: bool = False) -> None:
         self.name, self._kept = name, kept
+        self.needs_lengths = needs_lengths  # weights must be 0 or more
 
     @property
     def how(self) -> str:
@@ -160,7 +173,9 @@ class Stream:
         if title in self.results:
             raise InvalidArgumentError(f"{title!r} is kept already; give another name=")
         program = PROGRAMS[what](self.graph, **parameters) if isinstance(what, str) else what
-        result = KeptResult(title, keep(program, self.graph))
+        if what == "sssp":
+            check_lengths(self.graph.all_weights())
+        result = KeptResult(title, keep(program, self.graph), needs_lengths=what == "sssp")
         if self._durable is not None:
             self._durable.keep(title, what, parameters)
         self.results[title] = result
@@ -209,17 +224,21 @@ class Stream:
     def _prepare(self, batch: Batch) -> tuple[Prepared, float]:
         """Return a batch that nothing speaks against, and the seconds to find that out."""
         started = time.perf_counter()
+        if any(result.needs_lengths for result in self.results.values()):
+            for edges in (batch.insert, batch.change):
+                check_lengths(edges[2])
         return self.graph.prepare(batch), time.perf_counter() - started
 
     def _apply(self, prepared: Prepared, seconds_before: float) -> Update:
         """Apply a batch to the graph and to all that is kept."""
-        started = time.perf_counter()
-        applied = self.graph.commit(prepared)
-        seconds, changed = {"graph": seconds_before + time.perf_counter() - started}, {}
-        for name, result in self.results.items():
+        with interrupts_postponed():  # Ctrl-C acts when the graph and all results are of one batch
             started = time.perf_counter()
-            changed[name] = result.update(applied)
-            seconds[name] = time.perf_counter() - started
+            applied = self.graph.commit(prepared)
+            seconds, changed = {"graph": seconds_before + time.perf_counter() - started}, {}
+            for name, result in self.results.items():
+                started = time.perf_counter()
+                changed[name] = result.update(applied)
+                seconds[name] = time.perf_counter() - started
         return Update(applied, changed, seconds)
 
     def __getitem__(self, name: str) -> KeptResult:

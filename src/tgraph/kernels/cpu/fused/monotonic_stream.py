@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from tgraph.errors import InvalidProgramError
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_rows import UNIT, WORK_PER_ARC, GappedRows, grown
@@ -187,8 +188,9 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
     while True:
         num_active = shared[NEXT]
         meeting = meet(shared, meeting, size)
-        if num_active == 0:
+        if num_active == 0 or shared[WAVES] > states.size:
             break
+        meeting = meet(shared, meeting, size)
         if rank == 0:
             shared[NEXT] = 0
             shared[WAVES] += 1
@@ -315,6 +317,10 @@ def why_not_kept(program: KernelProgram) -> str:
     return next((reason for reason, stands in checks.items() if stands), "")
 
 
+class EndlessError(InvalidProgramError):
+    """A program and a graph have no fixed point. The kept result is of no use any more."""
+
+
 @dataclass(frozen=True)
 class Followed:
     """What keeping a program current took."""
@@ -378,6 +384,8 @@ class MonotonicStream:
         run_team(self._module.update, size, shared, *self._updated(gone, new))
         count = int(shared[LISTED])
         counts = int(shared[INVALID]), int(shared[FOLLOWED]), int(shared[WAVES])
+        if counts[2] > self.values.size:
+            raise EndlessError("values do not settle: edges form a cycle along which they get better and better")
         return Followed(self._listed[:count].copy(), self._old_values[:count].copy(), *counts)
 
     def _make_lists(self) -> None:
