@@ -168,6 +168,8 @@ def kill_again_and_again(num_kills: int, chance: random.Random) -> None:
         try:
             for number in range(num_kills):
                 victims[number % 2].kill(chance)
+                if (number + 1) % 50 == 0:
+                    print(f"{number + 1} kills after {time.perf_counter() - started:.0f} seconds", flush=True)
         finally:
             for victim in victims:
                 victim.close()

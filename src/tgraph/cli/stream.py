@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,13 +71,11 @@ def stream(
                 _keep(opened, spec)
             batches = _read(updates, batch, window, sort, _parse_columns(columns), opened.graph)
             named = _with_tokens(batches, updates) if journal is not None else ((one, None) for one in batches)
-            with nullcontext() if quiet else Status(f"reading {updates}", console=Console(stderr=True)) as status:
-                for one, token in named:
-                    started = time.perf_counter()
+            for one, token in named:
+                started = time.perf_counter()
+                with _spinning(f"batch {opened.version + 1}", quiet):
                     update = opened.apply(one, token=token)
-                    applied.show(update, opened.version, time.perf_counter() - started)
-                    if status is not None:
-                        status.update(f"batch {opened.version + 1}")
+                applied.show(update, opened.version, time.perf_counter() - started)
         except KeyboardInterrupt as interrupt:
             raise applied.interrupted() from interrupt
         applied.finish(opened)
@@ -169,6 +167,11 @@ def _number(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _spinning(text: str, quiet: bool) -> AbstractContextManager[object]:
+    """Show that something goes on, where somebody looks; lines on stdout are printed outside of it."""
+    return nullcontext() if quiet or not sys.stderr.isatty() else Status(text, console=Console(stderr=True))
 
 
 class _Applied:

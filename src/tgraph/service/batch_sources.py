@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from os import PathLike
@@ -245,5 +247,11 @@ class _Pipe:
         self._file = file
 
     def read(self, size: int, /) -> bytes:
+        self._wait()
         read_what_is_there = getattr(self._file, "read1", self._file.read)
         return cast(bytes, read_what_is_there(size))
+
+    def _wait(self) -> None:
+        """Wait for content where Ctrl-C ends the waiting: polars handles it so that a read would go on."""
+        with contextlib.suppress(OSError, ValueError):  # no pipe, or a system where files cannot be waited for
+            select.select([self._file], [], [])
