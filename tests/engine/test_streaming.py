@@ -209,6 +209,15 @@ def test_removed_vertices() -> None:
     assert stream["pagerank"][100] > 0
 
 
+def test_parents_are_part_of_the_result() -> None:
+    stream = tg.stream(tg.from_edges(["a", "b", "a"], ["b", "c", "c"], [1.0, 1.0, 5.0]))
+    result = stream.keep("sssp", source="a").result()
+    assert result.column("parents").tolist() == [None, "a", "b"]
+    stream.apply(delete=(["b"], ["c"]))
+    assert stream["sssp"].result().column("parents").tolist() == [None, "a", "a"]
+    assert result.column("parents").tolist() == [None, "a", "b"]
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_large_batches_on_all_threads(threads: int) -> None:
     graph = tg.generate.rmat(14, 8, weights=(1, 9), duplicates="first", runtime="numpy")
@@ -245,7 +254,8 @@ def test_a_batch_that_costs_more_than_a_run_is_not_followed() -> None:
     stream = tg.stream(tg.generate.rmat(10, 8, duplicates="first", runtime="numpy"))
     kept = stream.keep("wcc")
     kept._kept._seconds_per_change = 1e6
-    update = stream.apply(insert=([0], [1]), delete=([5], [6]))
+    rng = np.random.default_rng(0)
+    update = stream.apply(insert=rng.integers(0, 1024, (2, 3000)))
     assert "recompute" in update.changes["wcc"].trace.seconds
     np.testing.assert_array_equal(kept.result().to_numpy(), tg.wcc(stream.graph.snapshot()).to_numpy())
 

@@ -51,6 +51,11 @@ class KeptProgram:
         """Return the results by name, the main one first, with an entry per place."""
         raise NotImplementedError
 
+    @property
+    def vertex_fields(self) -> tuple[str, ...]:
+        """The results whose values are vertex numbers."""
+        return self.program.vertex_fields
+
     def shown(self, values: Array) -> Array:
         """Return values of the main field as the result shows them. `finish` must be element-wise for that."""
         return values

@@ -19,6 +19,7 @@ from tgraph.results import Iteration, Trace
 from tgraph.run import Options
 from tgraph.runtime import Array
 
+LARGE_BATCH = 1000  # changes; smaller ones are always followed, and tell nothing about the cost of a change
 RETRY = 0.9  # after a run from the start, batches of this size are taken to cost less, so that they are tried again
 
 
@@ -35,7 +36,7 @@ class Monotonic(KeptProgram):
         starts = self._stored(fields)
         rows = rows_to_send(program, graph), rows_to_pull(program, graph)
         self._kernel = MonotonicStream(self._kernel_program, *rows, starts.copy(), starts)
-        self._seconds_per_change = 0.0  # of the batches so far
+        self._seconds_per_change = 0.0  # of large batches so far
         self._recompute()
 
     @property
@@ -44,22 +45,26 @@ class Monotonic(KeptProgram):
         parents = self._kernel.parents
         return parents.view(f"i{parents.itemsize}")
 
+    @property
+    def vertex_fields(self) -> tuple[str, ...]:
+        """The results whose values are vertex numbers."""
+        return (*self.program.vertex_fields, "parents")
+
     def update(self, applied: Applied) -> ValueChanges:
         """Follow a batch, or run the program again where that was quicker for batches of this size."""
         self._grow()
         started = time.perf_counter()
         arcs = applied.arcs
         num_changes = arcs.removed[0].size + arcs.added[0].size
-        if num_changes * self._seconds_per_change > self._fresh_seconds:
+        is_large = num_changes >= LARGE_BATCH
+        if is_large and num_changes * self._seconds_per_change > self._fresh_seconds:
             return self._update_anew(started)
         gone, new = (oriented(self.program, self.graph, part) for part in (arcs.removed, arcs.added))
         followed = self._kernel.follow(gone[:2], new)
         seconds = time.perf_counter() - started
-        if num_changes:
-            per_change = seconds / num_changes
-            self._seconds_per_change = (
-                per_change if not self._seconds_per_change else (0.5 * (per_change + self._seconds_per_change))
-            )
+        if is_large:
+            latest = seconds / num_changes
+            self._seconds_per_change = (latest + (self._seconds_per_change or latest)) / 2
         trace = Trace("streaming", "fused", {"follow": seconds})
         trace.add(Iteration("push", followed.vertices.size, followed.num_edges, seconds))
         return self._changes(followed.vertices, followed.old, trace)
@@ -68,7 +73,8 @@ class Monotonic(KeptProgram):
         """Return the values as the program finishes them, and the parents."""
         vertices = self.graph.vertices()
         fields = self.program.finish(vertices, {self._plan.main_field: self.values})
-        return {name: vertices.runtime.to_numpy(tensor) for name, tensor in fields.items()}
+        results = {name: vertices.runtime.to_numpy(tensor) for name, tensor in fields.items()}
+        return {**results, "parents": self.parents}
 
     def shown(self, values: Array) -> Array:
         """Return values of the main field as the program finishes them."""

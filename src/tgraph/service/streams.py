@@ -120,7 +120,7 @@ class KeptResult:
         """Return the values as of now, on a snapshot of the graph; later batches do not disturb them."""
         kept, snapshot = self._kept, self._kept.graph.snapshot()
         places = np.flatnonzero(~kept.graph.removed)
-        vertex_fields = tuple(name for name in kept.program.vertex_fields)
+        vertex_fields = kept.vertex_fields
         numbers = np.cumsum(~kept.graph.removed) - 1  # of places in the snapshot
         fields = {}
         for name, array in kept.finished().items():
