@@ -175,6 +175,18 @@ def test_memory_is_at_most_twice_that_of_plain_rows() -> None:
     assert graph.memory_bytes <= 2 * snapshot.memory_bytes
 
 
+def test_memory_is_given_back_when_most_edges_are_gone() -> None:
+    start = tg.generate.rmat(12, 16, duplicates="first", runtime="numpy")
+    graph = tg.DynamicGraph(start)
+    sources, targets, _ = start.edges()
+    before = graph.memory_bytes
+    for part in range(4):
+        graph.apply(delete=(sources[part::4][1:], targets[part::4][1:]))
+    assert graph.num_edges == 4
+    assert graph.memory_bytes < before / 4
+    assert graph.snapshot().num_edges == 4
+
+
 def test_ids_stay_numbers_while_new_ones_continue_them() -> None:
     graph = tg.DynamicGraph(tg.from_edges([0, 1], [1, 2], num_vertices=3))
     graph.apply(insert=([3], [4]))

@@ -31,6 +31,7 @@ UNIT = 4  # cells
 NUM_SIZES = 128  # of blocks
 SHORT_TAIL = 16  # cells
 RESERVE = 4  # one part in so many of the cells is kept for rows that will move
+SPARSE = 4  # times the arcs and vertices: with more cells, rows are written anew
 CHUNK = 32  # rows that a thread takes at a time
 WORK_PER_ARC = 10  # finding and changing an arc takes as long as going through so many edges
 
@@ -150,6 +151,9 @@ class GappedRows:
         )
         self._team(_write_rows, mutations, came, new_arcs, moves, *self._cells)
         _leave_blocks(moves, *lists)
+        self._num_arcs += changes.added[0].size - changes.removed[0].size
+        if self.num_cells > SPARSE * (self._num_arcs + self.num_vertices):
+            self._refill()
         return changes
 
     def rows(self) -> tuple[Array, Array, Array | None]:
@@ -196,9 +200,13 @@ class GappedRows:
     def _make_room(self, mutations: Mutations) -> None:
         """Write all rows anew if those that move might not fit behind the others."""
         if int(self._end[0]) + self._units_to_move(mutations) > self.neighbors.size // UNIT:
-            offsets, neighbors, weights = self.rows()
-            cells = as_unsigned(neighbors), self.weights if weights is None else weights
-            self._fill(as_unsigned(offsets), *cells, mutations)
+            self._refill(mutations)
+
+    def _refill(self, coming: Mutations | None = None) -> None:
+        """Write all rows anew, so that there is room for what is coming and none is wasted."""
+        offsets, neighbors, weights = self.rows()
+        cells = as_unsigned(neighbors), self.weights if weights is None else weights
+        self._fill(as_unsigned(offsets), *cells, coming)
 
     def _units_to_move(self, mutations: Mutations) -> int:
         """Return how much room rows may need that have too small a gap."""
@@ -214,6 +222,7 @@ class GappedRows:
         self.weights = np.empty(num_cells if self.weighted else 0, weights.dtype)
         self._end = np.array([units], np.int64)  # in units: what is behind was never used
         self._free = np.zeros(NUM_SIZES, np.int64)  # 1 + the first free block of each size; each leads to the next
+        self._num_arcs = neighbors.size
         size = team_size(neighbors.size)
         run_team(_spread_rows, size, offsets, neighbors, weights, self.places, self.neighbors, self.weights)
 

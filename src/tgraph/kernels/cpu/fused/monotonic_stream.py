@@ -4,15 +4,16 @@ Every vertex has a value and a parent: the neighbour whose message gave it that 
 with which the program begins. A batch is followed up in three steps (Vora, Gupta, Xu 2017; Feng and others 2021;
 Grapin):
 
-1. Whose parent edge is gone is doubtful. It looks for another neighbour that sends the same value and is itself better,
-   so that it cannot hang on the doubtful vertex; who finds none is invalid, and its children are doubtful.
+1. Whose parent edge is gone is doubtful. It looks for another neighbour that sends the same value and does not hang on
+   it: one whose own value is better cannot; of others, one thread follows the parents. Who finds none is invalid, and
+   its children are doubtful.
 2. Invalid vertices begin anew, take the best message of their valid neighbours, and are active.
 3. New edges are followed, and active vertices send until nobody changes.
 
 A value and its parent are written under a lock, only for the better: parents form a forest also where edges weigh 0.
 The values are those of the fixed point, on any number of threads; which of several equally good neighbours is the
-parent may differ. If a message was ever better than its sender's value (a negative weight), step 1 takes no other
-neighbour: it might be a descendant.
+parent may differ. If a message was ever better than its sender's value (a negative weight), a better neighbour may hang
+on the doubtful vertex too, and its parents are followed.
 
 Memory beside the values: their start, a parent, a byte, and lists of 12 bytes and a value per vertex of which only what
 is used becomes memory.
@@ -38,6 +39,7 @@ from tgraph.kernels.cpu.atomics import relax
 
 CHUNK = 64  # vertices or arcs taken at a time
 SOON, NEAR = 16, 8  # how far ahead arcs and neighbours are asked for
+TRIES, STEPS = 8, 256  # neighbours whose parents are followed for one doubtful vertex, and how far
 LOCKS = np.uint64(1023)
 UNIT = np.uint64({unit})
 DOUBTFUL, TOUCHED, QUEUED = np.uint8(1), np.uint8(2), np.uint8(4)
@@ -69,6 +71,17 @@ def note(v, states, listed, old_values, values, shared):
         place = fetch_add(shared, LISTED, 1)
         listed[place] = Cell(v)
         old_values[place] = values[v]
+
+
+@njit(**JIT)
+def hangs_elsewhere(u, v, parents, states):
+    for _ in range(STEPS):
+        if u == v or states[u] & DOUBTFUL:
+            return False
+        if parents[u] == NOBODY:
+            return True
+        u = np.uint64(parents[u])
+    return False
 
 
 @njit(**JIT)
@@ -130,6 +143,14 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
                 if found:
                     fetch_add(states, v, np.uint8(255))
         meeting, phase = end_phase(rank, size, shared, meeting, phase)
+        if rank == 0:
+            for i in range(num_doubts):
+                v = np.uint64(doubts[i])
+                value, found, tries = values[v], not states[v] & DOUBTFUL, 0
+                {look_among_equals}
+                if found:
+                    states[v] &= ~DOUBTFUL
+        meeting = meet(shared, meeting, size)
         while True:
             first, last = take(shared, phase, num_doubts)
             if first >= num_doubts:
@@ -267,6 +288,20 @@ if not found and states[u] & DOUBTFUL == 0:
         parents[v] = Cell(u)
         found = True
         break
+"""
+
+_LOOK_AMONG_EQUALS = """
+if not found and tries < TRIES and states[u] & DOUBTFUL == 0:
+    sent = values[u]
+    m = {message}
+    if not differs(value, Value(m)):
+        tries += 1
+        if hangs_elsewhere(u, v, parents, states):
+            parents[v] = Cell(u)
+            found = True
+            if differs(sent, Value({reduce}(sent, value))):
+                improves[0] = 1
+            break
 """
 
 _CHILDREN = """
@@ -447,6 +482,7 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> 
         sides=listed(sides),
         constants=listed(program.constants),
         look=block(rows("pull", _LOOK, ("states", "values")), 4),
+        look_among_equals=block(rows("pull", _LOOK_AMONG_EQUALS, ("states", "values")), 4),
         children=block(rows("send", _CHILDREN, ("parents",)), 4),
         pull=block(rows("pull", _PULL, ("states", "values")), 3),
         send=block(rows("send", _SEND, ("values",)), 4),
