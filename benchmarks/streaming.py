@@ -6,13 +6,14 @@
 
 What the batches are is said in `streaming_files.py`, how peers are built in `streaming_peers.py`. tgraph has one graph,
 weighted and in both directions, and keeps all tasks at once; RisGraph has a process and a graph per task, without
-weights where the task has none. Processes take turns, with the same threads; medians of all batches of all rounds.
+weights where the task has none. Processes take turns, with the same threads; medians of all batches of all rounds, or
+the least (`--of min`) where other work disturbs them. `--quiet` waits for an idle machine before every process.
 
 | column | what is measured |
 |---|---|
 | apply | a batch's columns to the changed graph |
 | compute | the changed graph to the current result, and which vertices changed |
-| anew | the task on a `Graph` that exists already, the better of two calls: the time of making that graph is left out |
+| anew | the task on a `Graph` that exists already: the time of making that graph is left out |
 | edges | edges looked at by a batch over edges of active vertices in a run anew |
 
 Batches run one after another with nothing between them. Then they run again: what every batch said it changed is
@@ -29,13 +30,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 from streaming_files import MIXES, Changes, StreamFiles, prepare_stream, read_batches
-from streaming_peers import RISGRAPH_TASKS, PeerRun, build_risgraph, is_same, run_risgraph
+from streaming_peers import PEERS, PeerRun, is_same
 
 import tgraph as tg
 from tgraph.kernels.cpu.gapped_rows import UNIT
@@ -44,10 +46,12 @@ from tgraph.service.streams import PROGRAMS
 
 TASKS = tuple(task for task in ("bfs", "sssp", "wcc", "pagerank") if task in PROGRAMS)
 WITH_SOURCE = ("bfs", "sssp")
+STATISTICS: dict[str, Callable[[list[float]], float]] = {"median": statistics.median, "min": min}
+IDLE = 0.8  # the part of the processors' time that makes a quiet machine
 TOL_L1 = 1e-6  # of ranks
 RANKS_APART = 10 * TOL_L1  # in all; both are to be within TOL_L1 / (1 - damping) of the fixed point
 COLUMNS = ("task", "batch", "apply, ms", "compute, ms", "anew, ms", "anew / compute", "edges, % of anew")
-PEER_COLUMNS = ("RisGraph apply, ms", "RisGraph compute, ms", "tgraph / RisGraph")
+PEER_COLUMNS = ("peer", "its apply, ms", "its compute, ms", "tgraph / peer")
 
 
 # --- one process of tgraph -------------------------------------------------------------------------------------------
@@ -72,9 +76,9 @@ def run_anew(task: str, graph: tg.Graph, source: int) -> tg.Result:
     return getattr(tg, task)(graph, **parameters(task, source), **more)
 
 
-def child(folder: str, name: str, tasks: list[str], answers: str, checks: bool) -> None:
+def child(folder: str, name: str, tasks: list[str], answers: str, checks: bool, threads: int) -> None:
     """Run all batches, print what was seen, write the values at the end."""
-    tg.config.progress = "off"
+    tg.config.progress, tg.config.num_threads = "off", threads
     files = StreamFiles(Path(folder), *json.loads((Path(folder) / "about.json").read_text()))
     batches = read_batches(Path(name))
     warm_up(tasks)
@@ -133,17 +137,14 @@ def check_batches(
         graph.apply(insert=batch.insert, delete=batch.delete[:2])
         row["anew_seconds"], row["anew_edges"] = {}, {}
         for task in tasks:
-            results, seconds = [], []
-            for _ in range(2):
-                started = time.perf_counter()
-                results.append(run_anew(task, graph.snapshot(), files.source))
-                seconds.append(time.perf_counter() - started)
-                graph.snapshot()
-            row["anew_seconds"][task] = min(seconds)
-            row["anew_edges"][task] = results[0].trace.total_edges
+            snapshot = graph.snapshot()
+            started = time.perf_counter()
+            result = run_anew(task, snapshot, files.source)
+            row["anew_seconds"][task] = time.perf_counter() - started
+            row["anew_edges"][task] = result.trace.total_edges
             ids, new = changes[task]
             values[task][ids] = new
-            check_equal(task, values[task], results[0].to_numpy())
+            check_equal(task, values[task], result.to_numpy())
     for task in tasks:
         check_equal(task, np.load(f"{answers}/{task}.npy"), values[task])
 
@@ -209,9 +210,28 @@ def _sum_gapped(places, cells, values, new_sums):  # type: ignore[no-untyped-def
 # --- all processes ---------------------------------------------------------------------------------------------------
 
 
-def run_child(files: StreamFiles, name: Path, tasks: list[str], answers: str, checks: bool) -> dict[str, Any]:
+def wait_for_quiet(seconds: float) -> None:
+    """Wait until the processors are idle for the most part, but no longer than this."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        before = _processor_ticks()
+        time.sleep(0.5)
+        total, idle = (now - then for now, then in zip(_processor_ticks(), before, strict=True))
+        if idle >= IDLE * total:
+            return
+
+
+def _processor_ticks() -> tuple[int, int]:
+    """Return all ticks of all processors, and the idle ones."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return sum(ticks), ticks[3]
+
+
+def run_child(
+    files: StreamFiles, name: Path, tasks: list[str], answers: str, checks: bool, threads: int
+) -> dict[str, Any]:
     """Run tgraph in a process of its own."""
-    given = [str(files.folder), str(name), ",".join(tasks), answers, "checks" if checks else "alone"]
+    given = [str(files.folder), str(name), ",".join(tasks), answers, "checks" if checks else "alone", str(threads)]
     done = subprocess.run([sys.executable, __file__, "--child", *given], stdout=subprocess.PIPE, text=True, check=True)
     seen: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return seen
@@ -223,19 +243,36 @@ def measure(files: StreamFiles, mix: str, given: argparse.Namespace) -> dict[str
     name, _ = files.write_batches(mix, sizes, given.batches)
     tasks = given.tasks.split(",")
     runs: list[dict[str, Any]] = []
-    peers: dict[str, list[PeerRun]] = {task: [] for task in tasks if given.risgraph and task in RISGRAPH_TASKS}
+    programs = {task: (PEERS[one], program) for one, program in given.programs.items() for task in PEERS[one].tasks}
+    peers: dict[str, list[PeerRun]] = {task: [] for task in tasks if task in programs}
     with tempfile.TemporaryDirectory() as answers:
         for turn in range(given.rounds):
-            runs.append(run_child(files, name, tasks, answers, checks=turn == 0))
+            wait_for_quiet(given.quiet)
+            runs.append(run_child(files, name, tasks, answers, turn == 0, given.threads))
             for task, peer_runs in peers.items():
-                peer_runs.append(run_risgraph(given.risgraph, files, name, task, given.threads))
-                if not is_same(task, np.load(f"{answers}/{task}.npy"), peer_runs[-1].values):
-                    print(f"{task}: RisGraph's values differ", file=sys.stderr)
-    return {"mix": mix, "rows": summarise(runs, peers, tasks), "about": about(runs, peers)}
+                peer, program = programs[task]
+                wait_for_quiet(given.quiet)
+                peer_runs.append(peer.run(program, files, name, task, given.threads))
+                values = peer_runs[-1].values
+                if values is not None and not is_same(np.load(f"{answers}/{task}.npy"), values):
+                    print(f"{task}: the values of {peer.title} differ", file=sys.stderr)
+    raw = {"tgraph": [run["batches"] for run in runs]}
+    raw |= {task: [[run.apply_seconds, run.compute_seconds] for run in all_runs] for task, all_runs in peers.items()}
+    return {
+        "mix": mix,
+        "raw": raw,
+        "rows": summarise(runs, peers, tasks, STATISTICS[given.of]),
+        "about": about(runs, peers),
+    }
 
 
-def summarise(runs: list[dict[str, Any]], peers: dict[str, list[PeerRun]], tasks: list[str]) -> list[dict[str, Any]]:
-    """Return medians per task and size of batch."""
+def summarise(
+    runs: list[dict[str, Any]],
+    peers: dict[str, list[PeerRun]],
+    tasks: list[str],
+    statistic: Callable[[list[float]], float],
+) -> list[dict[str, Any]]:
+    """Return medians, or what else was asked for, per task and size of batch."""
     all_sizes = [batch["size"] for batch in runs[0]["batches"]]
     rows = []
     for task in tasks:
@@ -244,14 +281,14 @@ def summarise(runs: list[dict[str, Any]], peers: dict[str, list[PeerRun]], tasks
             batches = [run["batches"][number] for run in runs for number in at]
             checked = [runs[0]["batches"][number] for number in at]
             row: dict[str, Any] = {"task": task, "size": size, "num_batches": len(at)}
-            row["apply"] = statistics.median(one["seconds"]["graph"] for one in batches)
-            row["compute"] = statistics.median(one["seconds"][task] for one in batches)
-            row["anew"] = statistics.median(one["anew_seconds"][task] for one in checked)
+            row["apply"] = statistic([one["seconds"]["graph"] for one in batches])
+            row["compute"] = statistic([one["seconds"][task] for one in batches])
+            row["anew"] = statistic([one["anew_seconds"][task] for one in checked])
             row["edges"] = sum(one["edges"][task] for one in checked) / len(at)
             row["anew_edges"] = sum(one["anew_edges"][task] for one in checked) / len(at)
             for part in ("apply", "compute") if task in peers else ():
                 seconds = [getattr(run, f"{part}_seconds")[number] for run in peers[task] for number in at]
-                row[f"risgraph_{part}"] = statistics.median(seconds)
+                row[f"peer_{part}"] = statistic(seconds)
             rows.append(row)
     return rows
 
@@ -261,7 +298,8 @@ def about(runs: list[dict[str, Any]], peers: dict[str, list[PeerRun]]) -> dict[s
     kept = {key: value for key, value in runs[0].items() if key != "batches"}
     kept["peak_bytes"] = max(run["peak_bytes"] for run in runs)
     kept["scan_ratio"] = statistics.median(run["gapped_scan_seconds"] / run["csr_scan_seconds"] for run in runs)
-    kept["risgraph_peak_bytes"] = {task: max(run.peak_bytes for run in all_runs) for task, all_runs in peers.items()}
+    peaks = {task: [run.peak_bytes for run in runs if run.peak_bytes] for task, runs in peers.items()}
+    kept["peer_peak_bytes"] = {task: max(found) for task, found in peaks.items() if found}
     return kept
 
 
@@ -272,9 +310,10 @@ def print_mix(seen: dict[str, Any], with_peers: bool) -> None:
     for row in seen["rows"]:
         cells = [row["task"], f"{row['size']:,}", *(f"{row[part] * 1e3:.2f}" for part in ("apply", "compute", "anew"))]
         cells += [f"{row['anew'] / row['compute']:.1f}", f"{100 * row['edges'] / max(row['anew_edges'], 1):.2f}"]
-        if "risgraph_apply" in row:
-            ours, theirs = (row[f"{who}apply"] + row[f"{who}compute"] for who in ("", "risgraph_"))
-            cells += [f"{row[f'risgraph_{part}'] * 1e3:.2f}" for part in ("apply", "compute")]
+        if "peer_apply" in row:
+            ours, theirs = (row[f"{who}apply"] + row[f"{who}compute"] for who in ("", "peer_"))
+            title = next(peer.title for peer in PEERS.values() if row["task"] in peer.tasks)
+            cells += [title, *(f"{row[f'peer_{part}'] * 1e3:.2f}" for part in ("apply", "compute"))]
             cells.append(f"{ours / theirs:.2f}")
         print("| " + " | ".join(cells + ["-"] * (len(columns) - len(cells))) + " |")
     seconds = {row["size"]: row["apply"] for row in seen["rows"]}
@@ -284,7 +323,7 @@ def print_mix(seen: dict[str, Any], with_peers: bool) -> None:
     print(f"bytes per edge, both directions: {per_edge[0]:.1f}; compressed rows {per_edge[1]:.1f}")
     print(f"scan of all rows over that of compressed rows: {of['scan_ratio']:.2f}")
     peaks = {"tgraph": of["peak_bytes"]}
-    peaks |= {f"RisGraph {task}": peak for task, peak in of["risgraph_peak_bytes"].items()}
+    peaks |= {f"peer's {task}": peak for task, peak in of["peer_peak_bytes"].items()}
     print("peak memory: " + ", ".join(f"{who} {format_bytes(peak)}" for who, peak in peaks.items()), flush=True)
 
 
@@ -300,22 +339,26 @@ def main() -> None:
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--peers", metavar="risgraph=FOLDER", help="clones of other systems")
+    parser.add_argument("--peers", metavar="NAME=FOLDER,...", help=f"clones of other systems: {', '.join(PEERS)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write all medians too")
-    parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--of", choices=STATISTICS, default="median")
+    parser.add_argument("--quiet", type=float, default=0, metavar="SECONDS", help="longest wait before a process")
+    parser.add_argument("--child", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:
-        folder, name, tasks, answers, checks = given.child
-        child(folder, name, tasks.split(","), answers, checks == "checks")
+        folder, name, tasks, answers, checks, threads = given.child
+        child(folder, name, tasks.split(","), answers, checks == "checks", int(threads))
         return
     clones = dict(one.split("=", 1) for one in given.peers.split(",")) if given.peers else {}
-    given.risgraph = build_risgraph(Path(clones["risgraph"]).resolve()) if "risgraph" in clones else None
+    if unknown := clones.keys() - PEERS.keys():
+        parser.error(f"--peers has {', '.join(unknown)}; use {', '.join(PEERS)}")
+    given.programs = {one: PEERS[one].build(Path(clone).resolve()) for one, clone in clones.items()}
     files = prepare_stream(given.graph, given.cache.resolve(), given.data)
     print(f"{given.graph}: {files.num_vertices:,} vertices, {files.num_base_edges:,} edges, source {files.source}")
     seen = []
     for mix in given.mixes.split(","):
         seen.append(measure(files, mix, given))
-        print_mix(seen[-1], bool(given.risgraph))
+        print_mix(seen[-1], bool(given.programs))
     if given.json:
         given.json.write_text(json.dumps({"graph": given.graph, "rounds": given.rounds, "mixes": seen}, indent=1))
 
