@@ -34,6 +34,22 @@ GRAPHBOLT_TIMES = re.compile(r"^(?:Edge deletion time|Edge addition time|Finishe
 
 
 @dataclass(frozen=True)
+class Machine:
+    """How many threads a process has, and which clock counts: `wall`, or `cpu`, the time of its threads."""
+
+    threads: int
+    clock: str
+
+    def command(self, *words: Any) -> list[str]:
+        """Return a command that sees as many processors as it is to have threads."""
+        return ["taskset", "-c", f"0-{self.threads - 1}", *map(str, words)]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Return the variables of a process."""
+        return {**os.environ, "OMP_NUM_THREADS": str(self.threads), **more}
+
+
+@dataclass(frozen=True)
 class PeerRun:
     """What was seen of one run: seconds per batch, the peak of its memory meanwhile, and the values at the end."""
 
@@ -50,7 +66,7 @@ class Peer:
     title: str
     tasks: tuple[str, ...]
     build: Callable[[Path], Path]
-    run: Callable[[Path, StreamFiles, Path, str, int], PeerRun]
+    run: Callable[[Path, StreamFiles, Path, str, Machine], PeerRun]
 
 
 def is_same(ours: Any, theirs: Any) -> bool:
@@ -75,14 +91,13 @@ def _build_risgraph(clone: Path) -> Path:
     return program
 
 
-def _run_risgraph(program: Path, files: StreamFiles, name: Path, task: str, threads: int) -> PeerRun:
+def _run_risgraph(program: Path, files: StreamFiles, name: Path, task: str, machine: Machine) -> PeerRun:
     """Run all batches, one after another."""
     with tempfile.TemporaryDirectory() as folder:
         answers = Path(folder) / "answers"
         paths = files.base, name.with_suffix(".sizes"), name.with_suffix(".edges"), answers
-        command = [str(program), task, str(files.source), str(files.num_vertices), *map(str, paths)]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        command = machine.command(program, task, files.source, files.num_vertices, *paths, machine.clock)
+        done = subprocess.run(command, capture_output=True, text=True, env=machine.environment(), check=True)
         values = np.fromfile(answers, np.uint64).astype(np.int64)
     lines = [line.split() for line in done.stdout.splitlines()]
     seconds = np.array([row for row in lines if row[0] not in ("fresh", "peak")], float).reshape(-1, 2, 2).sum(axis=1)
@@ -102,21 +117,20 @@ def _build_graphbolt(clone: Path) -> Path:
     return program
 
 
-def _run_graphbolt(program: Path, files: StreamFiles, name: Path, task: str, threads: int) -> PeerRun:
-    """Run the batches of every size, each from the graph at the beginning."""
+def _run_graphbolt(program: Path, files: StreamFiles, name: Path, task: str, machine: Machine) -> PeerRun:
+    """Run the batches of every size, each from the graph at the beginning; by its own clock, that on the wall."""
     graph = files.folder / "base.adj"
     if not graph.exists():
         _write_adjacency(graph, files)
-    library = program.parent.parent / MIMALLOC / "libmimalloc.so"
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "LD_PRELOAD": str(library)}
+    environment = machine.environment(LD_PRELOAD=str(program.parent.parent / MIMALLOC / "libmimalloc.so"))
     seconds: list[float] = []
     for size, group in groupby(read_batches(name), key=len):
         batches = list(group)
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as stream:
             stream.writelines(_as_text(batch) for batch in batches)
             stream.flush()
-            counts = ["-numberOfUpdateBatches", str(len(batches)), "-nEdges", str(size)]
-            command = [str(program), "-fixedBatchSize", *counts, "-streamPath", stream.name, str(graph)]
+            counts = "-numberOfUpdateBatches", len(batches), "-nEdges", size
+            command = machine.command(program, "-fixedBatchSize", *counts, "-streamPath", stream.name, graph)
             done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
         seconds += map(float, GRAPHBOLT_TIMES.findall(done.stdout))
     deleted, added, computed = seconds[::3], seconds[1::3], seconds[2::3]
