@@ -11,7 +11,7 @@ most `tol_l1`, absolute, whatever the number of vertices. With `tol_l1=0` it is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 import numpy as np
@@ -111,6 +111,28 @@ class PersonalizedPageRank(PageRank):
 
 class PersonalizedWeightedPageRank(PersonalizedPageRank, WeightedPageRank):
     """Edges are followed in proportion to their weights, and jumps go to some vertices more than to others."""
+
+
+class StandingPageRank(PersonalizedPageRank):
+    """Ranks that other ranks can stand in for at the start: they sum to 1 at the fixed point wherever they begin.
+
+    What jumps carry beside the mass of dangling vertices is a number, so that a sweep from any ranks leads there.
+    `find_jumps(graph)` gives the shares of the jumps, which sum to 1.
+    """
+
+    def __init__(self, damping: float, tol_l1: float, find_jumps: Callable[[Graph], Array]) -> None:
+        super().__init__(damping, tol_l1)
+        self.find_jumps, self.rest = find_jumps, 1.0 - damping
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
+        jumps = self.find_jumps(graph)
+        return {"ranks": jumps.copy(), "strengths": out_strengths(graph, self.weighted), "jumps": jumps}, None
+
+    def total(self, ranks: Tensor, strengths: Tensor) -> Tensor:
+        return where(strengths > 0, 0.0, ranks * self.damping)
+
+    def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:  # type: ignore[override]
+        return self.damping * incoming + (total + self.rest) * jumps
 
 
 def pagerank(

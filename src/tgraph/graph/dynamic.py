@@ -103,6 +103,7 @@ class DynamicGraph:
         self._removed = np.zeros(graph.num_vertices, np.bool_)
         self._num_edges = graph.num_edges
         self._snapshot: tuple[int, Graph] | None = None  # with its version
+        self._vertices: Graph | None = None  # without edges
 
     # --- size --------------------------------------------------------------------------------------------------------
     @property
@@ -155,15 +156,17 @@ class DynamicGraph:
 
     def vertex_of(self, label: Any) -> int:
         """Return the number of the vertex with this id."""
-        return self.snapshot_of_vertices().vertex_of(label)
+        return self.vertices().vertex_of(label)
 
-    def snapshot_of_vertices(self) -> Graph:
-        """Return all vertices, removed ones too, without any edge: what a program needs to begin."""
+    def vertices(self) -> Graph:
+        """Return a graph of all places without any edge."""
         count = self.num_places
-        no_edges = np.empty(0, index_dtype(count))
-        weights = np.empty(0, self._out.weights.dtype) if self.weighted else None
-        rows = Adjacency(runtimes.get("numpy"), np.zeros(count + 1, np.int64), no_edges, weights)
-        return Graph(rows, directed=self.directed, num_edges=0, labels=self.labels, is_sorted=True)
+        if self._vertices is None or self._vertices.num_vertices != count:
+            no_edges = np.empty(0, index_dtype(count))
+            weights = np.empty(0, self._out.weights.dtype) if self.weighted else None
+            rows = Adjacency(runtimes.get("numpy"), np.zeros(count + 1, np.int64), no_edges, weights)
+            self._vertices = Graph(rows, directed=self.directed, num_edges=0, labels=self.labels, is_sorted=True)
+        return self._vertices
 
     # --- graphs that do not change -----------------------------------------------------------------------------------
     def snapshot(self) -> Graph:
@@ -298,7 +301,7 @@ class DynamicGraph:
         ):
             wrong = np.flatnonzero(given == code) + arcs.num_gone
             if policy == "error" and wrong.size:
-                labels = self.snapshot_of_vertices().labels_of
+                labels = self.vertices().labels_of
                 edge = [labels(ends[wrong[:1]].astype(np.int64)).tolist()[0] for ends in (arcs.sources, arcs.targets)]
                 raise InvalidArgumentError(
                     f"the edge {edge[0]!r} to {edge[1]!r} to {verb} and {word}='error'; use 'ignore' to skip such edges"

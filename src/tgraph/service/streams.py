@@ -3,26 +3,57 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tgraph.algorithms.bfs import BFS
+from tgraph.algorithms.katz import Katz
+from tgraph.algorithms.pagerank import StandingPageRank
+from tgraph.algorithms.php import PHP
 from tgraph.algorithms.sssp import SSSP
 from tgraph.algorithms.wcc import WCC
-from tgraph.engine.streaming import KeptProgram, keep
+from tgraph.engine.kept import KeptProgram
+from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Applied, Batch, DynamicGraph, Graph
 from tgraph.program import Program
 from tgraph.results import Result, Trace
 from tgraph.runtime import Array
 
+
+def _pagerank(
+    graph: DynamicGraph, damping: float = 0.85, tol_l1: float = 1e-6, personalization: Mapping[Any, float] | None = None
+) -> Program:
+    def find_jumps(_: Graph) -> Array:
+        if personalization is None:
+            shares = (~graph.removed).astype(np.float64)
+        else:
+            shares = np.zeros(graph.num_places)
+            shares[[graph.vertex_of(label) for label in personalization]] = list(personalization.values())
+            shares[graph.removed] = 0.0
+        return shares / max(shares.sum(), np.finfo(np.float64).tiny)
+
+    return StandingPageRank(damping, tol_l1, find_jumps)
+
+
+def _php(graph: DynamicGraph, source: Any, damping: float = 0.8, tol_l1: float = 1e-6) -> Program:
+    return PHP(graph.vertex_of(source), damping, tol_l1)
+
+
+def _katz(graph: DynamicGraph, alpha: float, beta: float = 1.0, tol_l1: float = 1e-6) -> Program:
+    return Katz(alpha, beta, tol_l1)
+
+
 PROGRAMS: dict[str, Callable[..., Program]] = {
     "bfs": lambda graph, source: BFS(graph.vertex_of(source)),
     "sssp": lambda graph, source: SSSP(graph.vertex_of(source)),
     "wcc": lambda graph: WCC(),
+    "pagerank": _pagerank,
+    "php": _php,
+    "katz": _katz,
 }
 
 
@@ -108,7 +139,7 @@ class Stream:
         """Compute a result, and keep it current with every batch.
 
         Args:
-            what: The name of an algorithm (`bfs`, `sssp`, `wcc`), or a program.
+            what: The name of an algorithm (`bfs`, `sssp`, `wcc`, `pagerank`, `php`, `katz`), or a program.
             name: How it is called in `results` and `Update.changes`; the algorithm's name unless given.
             parameters: Those of the algorithm, such as `source`.
         """

@@ -31,6 +31,7 @@ NUM_SIZES = 128  # of blocks
 SHORT_TAIL = 16  # cells
 RESERVE = 4  # one part in so many of the cells is kept for rows that will move
 CHUNK = 32  # rows that a thread takes at a time
+WORK_PER_ARC = 10  # finding and changing an arc takes as long as going through so many edges
 
 DELETE, CHANGE, INSERT = 0, 1, 2  # in this order within a batch
 DONE, EXISTS, MISSING = 0, 1, 2  # what became of a mutation
@@ -98,7 +99,12 @@ class GappedRows:
     def memory_bytes(self) -> int:
         """The bytes that are in use; the reserve of cells counts when it is written to."""
         per_cell = self.neighbors.itemsize + (self.weights.itemsize if self.weighted else 0)
-        return self.places.nbytes + self.capacities.nbytes + int(self._end[0]) * UNIT * per_cell
+        return self.places.nbytes + self.capacities.nbytes + self.num_cells * per_cell
+
+    @property
+    def num_cells(self) -> int:
+        """The number of cells in use, gaps included."""
+        return int(self._end[0]) * UNIT
 
     def degrees(self) -> Array:
         """Return the number of neighbours of every vertex, `[V] int64`."""
@@ -159,7 +165,7 @@ class GappedRows:
         return self.places, self.capacities, self.neighbors, self.weights
 
     def _team(self, worker: Callable[..., None], mutations: Mutations, *args: Any) -> None:
-        size = team_size(mutations.sources.size * 100)
+        size = team_size(mutations.sources.size * WORK_PER_ARC)
         arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.rows
         run_team(worker, size, np.zeros(1, np.int64), *arcs, *args)
 

@@ -91,7 +91,7 @@ def _write_text(program: KernelProgram, prefetches: bool) -> str:
         new_fields=listed(f"N_{name}" for name in program.updated if has_new_fields(program)),
         constants=listed(program.constants),
         prepare=block("\n".join([message, total]).strip() or "pass", 3),
-        gather=block(gather_lines(program, 0, prefetches, start, end), 3),
+        gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 3),
         finish=block("\n".join(finish_lines(program, 1)), 3),
         refresh=block(_refresh(program, message), 1),
     )

@@ -27,9 +27,9 @@ import numpy as np
 
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
-from tgraph.kernels.cpu.gapped_rows import UNIT, GappedRows, grown
-from tgraph.kernels.cpu.team import team_size
-from tgraph.kernels.cpu.watch import Watch
+from tgraph.kernels.cpu.gapped_rows import UNIT, WORK_PER_ARC, GappedRows, grown
+from tgraph.kernels.cpu.team import run_team, team_size
+from tgraph.kernels.cpu.watch import SHARED_SIZE
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -342,7 +342,8 @@ class MonotonicStream:
         self._improves[:] = 0
         roots = np.flatnonzero(self._begins & (self.values == self.starts))
         self._active[: roots.size] = roots
-        shared = Watch().run(self._module.attach, team_size(self.values.size), *self._attached(roots.size))
+        shared = np.zeros(SHARED_SIZE, np.int64)
+        run_team(self._module.attach, team_size(self.values.size), shared, *self._attached(roots.size))
         return int(np.count_nonzero(self.values != self.starts)) - int(shared[LISTED])
 
     def grow(self, starts: Array, active: Array | None) -> None:
@@ -358,8 +359,9 @@ class MonotonicStream:
 
     def follow(self, gone: tuple[Array, Array], new: tuple[Array, Array, Array]) -> Followed:
         """Follow arcs that are gone (senders, receivers) and new (senders, receivers, weights)."""
-        size = team_size((gone[0].size + new[0].size) * 100)
-        shared = Watch().run(self._module.update, size, *self._updated(gone, new))
+        size = team_size((gone[0].size + new[0].size) * WORK_PER_ARC)
+        shared = np.zeros(SHARED_SIZE, np.int64)
+        run_team(self._module.update, size, shared, *self._updated(gone, new))
         count = int(shared[LISTED])
         counts = int(shared[INVALID]), int(shared[FOLLOWED]), int(shared[WAVES])
         return Followed(self._listed[:count].copy(), self._old_values[:count].copy(), *counts)

@@ -7,6 +7,8 @@ vertex with very many edges is a chunk of its own, whose edges were reduced in p
 summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no answer
 depends on the number of threads.
 
+Rows may have gaps (`GappedSide`): then they begin where `places` says, and deleted neighbours are passed over.
+
 An asynchronous program goes through the vertices in blocks, one after the other; a block sees the new values of those
 before it (Gauss-Seidel by blocks).
 """
@@ -22,6 +24,7 @@ from numba import njit
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
+from tgraph.kernels.cpu.gapped_rows import START, UNIT, USED, GappedRows
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
@@ -115,6 +118,11 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             break
 """
 
+_GAPS = f"""
+UNIT = np.uint64({UNIT})
+DEAD = np.uint64(1) << np.uint64(%d)
+"""
+
 _REFRESH = """
 meeting = meet(shared, meeting, size)
 first, last = part(rank, size, end - num_chunks * block // {num_blocks})
@@ -132,26 +140,32 @@ for e in range({first}, {last}):
 """
 
 
-def _write_text(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
+def _write_text(program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int) -> str:
+    """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
+    gapped = cell_bits > 0
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
-    parts = ("offsets", "neighbors", *program.edge_arrays)
+    parts = ("places" if gapped else "offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
     finish = "\n".join(finish_lines(program, num_sides))
     return HEAD + _TEXT.format(
-        types=type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype),
+        types=(_GAPS % (cell_bits - 1) if gapped else "") + _types(program),
         functions=program.text_of_functions(("message", "update", "total", "change")),
         arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays]),
         constants=listed(program.constants),
         prepare=_prepare(program),
-        gather_piece=block(_gather_piece(program, num_sides, prefetches), 3),
+        gather_piece=block(_gather_piece(program, num_sides, prefetches, gapped), 3),
         reduce_piece=block(_REDUCE[program.reduce], 6),
-        gather=block("\n".join(gather_lines(program, side, prefetches) for side in range(num_sides)), 6),
+        gather=block("\n".join(gather_lines(program, side, prefetches, gapped) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
         num_blocks=BLOCKS if program.asynchronous else 1,
         refresh=block(_refresh(program), 3),
         swap=block(_swap(program), 2),
     )
+
+
+def _types(program: KernelProgram) -> str:
+    return type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype)
 
 
 def _swap(program: KernelProgram) -> str:
@@ -196,7 +210,9 @@ def _prepare(program: KernelProgram) -> str:
     return block("\n".join(lines or ["pass"]), 3)
 
 
-def gather_lines(program: KernelProgram, side: int, prefetches: bool, first: str = "", last: str = "") -> str:
+def gather_lines(
+    program: KernelProgram, side: int, prefetches: bool, gapped: bool = False, first: str = "", last: str = ""
+) -> str:
     """The loop over the edges of u, all of them or those from first to last."""
     read = ["messages" if program.sent_field is None else f"F_{program.sent_field}"]
     make = f"m = {read[0]}[v]"
@@ -207,7 +223,12 @@ def gather_lines(program: KernelProgram, side: int, prefetches: bool, first: str
             names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
         make = f"m = Message({program.text_of_call('message', names)})"
         read = [f"F_{name}" for name in program.sent_fields]
+    if gapped:
+        begin = f"np.uint64(places{side}[u, 0]) * UNIT"
+        first, last = first or begin, last or f"{begin} + np.uint64(places{side}[u, 1])"
     first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
+    if gapped:
+        make = f"if v & DEAD:\n        continue\n    {make}"
     reduce = block(_REDUCE[program.reduce], 1)
     prefetch = _prefetch(read, side) if prefetches else ""
     text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
@@ -220,10 +241,10 @@ def _prefetch(arrays: list[str], side: int) -> str:
     return block("\n".join([soon, *(f"prefetch({array}, soon)" for array in arrays)] if arrays else []), 1)
 
 
-def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool) -> str:
+def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapped: bool) -> str:
     lines = []
     for side in range(num_sides):
-        loop = gather_lines(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]")
+        loop = gather_lines(program, side, prefetches, gapped, "pieces[piece, 2]", "pieces[piece, 3]")
         lines.append(f"if side == {side}:\n    {block(loop, 1)}")
     return "\n".join(lines)
 
@@ -311,16 +332,43 @@ def _even_cuts(offsets, work):
     return cuts
 
 
+class GappedSide:
+    """One way that messages take, along rows with gaps."""
+
+    def __init__(self, rows: GappedRows) -> None:
+        self._gapped = rows
+        offsets = np.zeros(rows.num_vertices + 1, np.int64)  # as if the rows lay one behind the other
+        np.cumsum(rows.places[:, USED], out=offsets[1:])
+        self.rows = offsets, rows.neighbors, rows.weights
+        self.num_edges = int(offsets[-1])
+
+    def arrays(self, program: KernelProgram) -> list[Array | None]:
+        """Return what a kernel takes of it."""
+        weights = [self._gapped.weights] if program.weighted else []
+        return [self._gapped.places, self._gapped.neighbors, *weights]
+
+    def put_in_place(self, pieces: Array, number: int) -> None:
+        """Change the pieces of this side from offsets to cells."""
+        mine = pieces[:, 1] == number
+        hubs = pieces[mine, 0].astype(np.int64)
+        moved = self._gapped.places[hubs, START].astype(np.int64) * UNIT - self.rows[0][hubs]
+        pieces[mine, 2:] = (pieces[mine, 2:].astype(np.int64) + moved[:, None]).astype(np.uint64)
+
+
 class PullRun:
     """A kernel on one graph: fields are read and written in place, iteration by iteration."""
 
-    def __init__(self, program: KernelProgram, sides: list[Side], fields: dict[str, Array]) -> None:
+    def __init__(self, program: KernelProgram, sides: list[Side] | list[GappedSide], fields: dict[str, Array]) -> None:
         num_vertices = sides[0].rows[0].size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
-        self._worker = load_kernel(_write_text(program, len(sides), prefetches)).worker
+        cell_bits = sides[0].rows[1].dtype.itemsize * 8 if isinstance(sides[0], GappedSide) else 0
+        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits)).worker
         self._fields = fields
-        self._size = team_size(sum(side.rows[1].size for side in sides) + num_vertices)
+        self._size = team_size(sum(int(side.rows[0][-1]) for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
+        for number, side in enumerate(sides):
+            if isinstance(side, GappedSide):
+                side.put_in_place(pieces, number)
         partials = np.empty(len(pieces), reduced_dtype(program.reduce, program.message_dtype))
         has_messages = program.is_message_per_vertex and program.sent_field is None
         messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)

@@ -1,0 +1,98 @@
+"""Linear programs on a graph that changes: a first guess of the change, then sweeps from there."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from tgraph.engine.kept import KeptProgram, ValueChanges, describe_kept, oriented, rows_to_pull, rows_to_send, start
+from tgraph.graph import Applied, DynamicGraph
+from tgraph.kernels.cpu.fused.block_delta import can_send_changes
+from tgraph.kernels.cpu.fused.linear_stream import LinearGuess
+from tgraph.kernels.cpu.fused.pull import GappedSide, PullRun
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.program import Program
+from tgraph.results import Iteration, Trace
+from tgraph.runtime import Array
+
+GUESSED_PART = 0.25  # of the edges: if more would have to be followed for a guess, a sweep does it as well
+SWEEPS_PER_CALL = 1000
+
+
+class Accumulative(KeptProgram):
+    """A linear program: its values are near the fixed point before a batch, so few sweeps lead to the next one.
+
+    New values are used at once (Gauss-Seidel by blocks). Sweeps end when one changes no more than the tolerance, as in
+    a fresh run: values are as near to the fixed point as those of one.
+    """
+
+    def __init__(self, program: Program, graph: DynamicGraph) -> None:
+        super().__init__(program, graph, "accumulative")
+        fields, _ = start(program, graph, has_degrees=True)
+        self._plan, described = describe_kept(program, graph, fields)
+        self._kernel_program = replace(described, asynchronous=True)
+        if not can_send_changes(self._kernel_program):
+            raise NotTranslatableError("it does more than add up multiples of its main field")
+        send = rows_to_send(program, graph)
+        self._guess = LinearGuess(self._kernel_program, len(send), send[0].neighbors.dtype)
+        self.fields = {name: np.ascontiguousarray(tensor) for name, tensor in fields.items()}
+        self._sweep(Trace("streaming", "fused"))
+
+    def update(self, applied: Applied) -> ValueChanges:
+        """Follow a batch."""
+        trace = Trace("streaming", "fused")
+        started = time.perf_counter()
+        old = self._renew_fields()
+        self._make_guess(applied, old, trace)
+        trace.seconds["guess"] = time.perf_counter() - started
+        self._sweep(trace)
+        before, now = old[self._plan.main_field], self.values
+        changed = np.flatnonzero(np.abs(now - before) > self.program.tolerance / max(now.size, 1))
+        return ValueChanges(changed, before[changed], now[changed], trace)
+
+    def finished(self) -> dict[str, Array]:
+        """Return the fields as the program finishes them."""
+        vertices = self.graph.vertices()
+        fields = self.program.finish(vertices, dict(self.fields))
+        return {name: vertices.runtime.to_numpy(tensor) for name, tensor in fields.items()}
+
+    def _renew_fields(self) -> dict[str, Array]:
+        """Take the program's other fields as they are now; the main one stays. Return all as they were."""
+        new, _ = start(self.program, self.graph, has_degrees=True)
+        main, count = self._plan.main_field, self.graph.num_places
+        old = {}
+        for name, array in self.fields.items():
+            old[name] = np.zeros(count, array.dtype)
+            old[name][: array.size] = array
+        self.fields = {name: np.ascontiguousarray(tensor) for name, tensor in new.items()}
+        self.fields[main] = old[main].copy()
+        return old
+
+    def _make_guess(self, applied: Applied, old: dict[str, Array], trace: Trace) -> None:
+        """Let the vertices with changed edges send the difference, if they are few."""
+        parts = applied.arcs.removed, applied.arcs.added
+        gone, new = (oriented(self.program, self.graph, part) for part in parts)
+        senders = np.unique(np.concatenate([gone[0], new[0]]))
+        send = rows_to_send(self.program, self.graph)
+        num_edges = sum(int(side.places[senders, 1].sum(dtype=np.int64)) for side in send)
+        if num_edges > GUESSED_PART * sum(side.num_cells for side in send):
+            return
+        started = time.perf_counter()
+        others = {name: array for name, array in old.items() if name != self._plan.main_field}
+        self._guess.make(senders, gone, new, send, self.fields, others)
+        trace.add(Iteration("push", senders.size, num_edges, time.perf_counter() - started))
+
+    def _sweep(self, trace: Trace) -> None:
+        """Go over all vertices until a sweep changes no more than the tolerance."""
+        sides = [GappedSide(rows) for rows in rows_to_pull(self.program, self.graph)]
+        run = PullRun(self._kernel_program, sides, self.fields)
+        num_vertices, num_edges = self.graph.num_places, sum(side.num_edges for side in sides)
+        residual = np.inf if num_vertices else 0.0
+        while residual > self.program.tolerance:
+            started = time.perf_counter()
+            residuals, ticks, _ = run.advance(SWEEPS_PER_CALL, self.program.tolerance)
+            seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
+            for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
+                trace.add(Iteration("pull", num_vertices, num_edges, share, residual))

@@ -1,0 +1,123 @@
+"""Monotonic programs on a graph that changes."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from tgraph.engine import in_memory
+from tgraph.engine.kept import KeptProgram, ValueChanges, describe_kept, oriented, rows_to_pull, rows_to_send, start
+from tgraph.graph import Applied, DynamicGraph
+from tgraph.kernels.cpu.fused.monotonic_stream import MonotonicStream, why_not_kept
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.operators import changed_mask
+from tgraph.program import Program
+from tgraph.results import Iteration, Trace
+from tgraph.run import Options
+from tgraph.runtime import Array
+
+RETRY = 0.9  # after a run from the start, batches of this size are taken to cost less, so that they are tried again
+
+
+class Monotonic(KeptProgram):
+    """A monotonic program: values and parents, corrected where edges went, then followed from where they changed."""
+
+    def __init__(self, program: Program, graph: DynamicGraph) -> None:
+        super().__init__(program, graph, "monotonic")
+        fields, _ = start(program, graph, has_degrees=False)
+        self._plan, self._kernel_program = describe_kept(program, graph, fields)
+        reason = why_not_kept(self._kernel_program)
+        if reason:
+            raise NotTranslatableError(reason)
+        starts = self._stored(fields)
+        rows = rows_to_send(program, graph), rows_to_pull(program, graph)
+        self._kernel = MonotonicStream(self._kernel_program, *rows, starts.copy(), starts)
+        self._seconds_per_change = 0.0  # of the batches so far
+        self._recompute()
+
+    @property
+    def parents(self) -> Array:
+        """The neighbour that gave each vertex its value, -1 = it has the value with which it began."""
+        parents = self._kernel.parents
+        return parents.view(f"i{parents.itemsize}")
+
+    def update(self, applied: Applied) -> ValueChanges:
+        """Follow a batch, or run the program again where that was quicker for batches of this size."""
+        self._grow()
+        started = time.perf_counter()
+        arcs = applied.arcs
+        num_changes = arcs.removed[0].size + arcs.added[0].size
+        if num_changes * self._seconds_per_change > self._fresh_seconds:
+            return self._update_anew(started)
+        gone, new = (oriented(self.program, self.graph, part) for part in (arcs.removed, arcs.added))
+        followed = self._kernel.follow(gone[:2], new)
+        seconds = time.perf_counter() - started
+        if num_changes:
+            per_change = seconds / num_changes
+            self._seconds_per_change = (
+                per_change if not self._seconds_per_change else (0.5 * (per_change + self._seconds_per_change))
+            )
+        trace = Trace("streaming", "fused", {"follow": seconds})
+        trace.add(Iteration("push", followed.vertices.size, followed.num_edges, seconds))
+        return self._changes(followed.vertices, followed.old, trace)
+
+    def finished(self) -> dict[str, Array]:
+        """Return the values as the program finishes them, and the parents."""
+        vertices = self.graph.vertices()
+        fields = self.program.finish(vertices, {self._plan.main_field: self.values})
+        return {name: vertices.runtime.to_numpy(tensor) for name, tensor in fields.items()}
+
+    def shown(self, values: Array) -> Array:
+        """Return values of the main field as the program finishes them."""
+        vertices = self.graph.vertices()
+        fields = self.program.finish(vertices, {self._plan.main_field: values})
+        return vertices.runtime.to_numpy(next(iter(fields.values())))
+
+    def _changes(self, vertices: Array, old: Array, trace: Trace) -> ValueChanges:
+        """Leave out the vertices whose value is what it was."""
+        new = self._kernel.values[vertices]
+        changed = np.flatnonzero(changed_mask(old, new))
+        order = changed[np.argsort(vertices[changed], kind="stable")]
+        found = vertices[order].astype(np.int64)
+        return ValueChanges(found, old[order].view(self._dtype), new[order].view(self._dtype), trace)
+
+    def _update_anew(self, started: float) -> ValueChanges:
+        """Run the program again and compare."""
+        old = self._kernel.values.copy()
+        trace = self._recompute()
+        trace.seconds["recompute"] = time.perf_counter() - started
+        self._seconds_per_change *= RETRY
+        return self._changes(np.arange(old.size), old, trace)
+
+    def _recompute(self) -> Trace:
+        """Run the program in memory, and find the parents of what it found."""
+        started = time.perf_counter()
+        raw = copy(self.program)
+        raw.finish = lambda graph, fields: fields  # type: ignore[method-assign]
+        graph = self.graph.all_places()
+        result = in_memory.run(raw, graph, Options(progress="off"))
+        self._kernel.values[:] = self._stored(result.fields)
+        num_without = self._kernel.begin(start(self.program, self.graph, has_degrees=False)[1])
+        if num_without:
+            raise NotTranslatableError(f"the values of {num_without} vertices come from no neighbour")
+        self._fresh_seconds = time.perf_counter() - started
+        self.fields = {self._plan.main_field: self._kernel.values.view(self._dtype)}
+        return result.trace
+
+    def _grow(self) -> None:
+        """Add the vertices that are new."""
+        first = self._kernel.values.size
+        if self.graph.num_places == first:
+            return
+        fields, active = start(self.program, self.graph, has_degrees=False)
+        self._kernel.grow(self._stored(fields)[first:], None if active is None else active[first:])
+        self.fields = {self._plan.main_field: self._kernel.values.view(self._dtype)}
+
+    def _stored(self, fields: dict[str, Any]) -> Array:
+        """Return the main field as the kernel holds it: truth values as bytes."""
+        values = np.ascontiguousarray(fields[self._plan.main_field])
+        self._dtype = values.dtype
+        return values.view(np.uint8) if values.dtype.kind == "b" else values
