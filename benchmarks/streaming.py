@@ -367,6 +367,8 @@ def main() -> None:
     clones = dict(one.split("=", 1) for one in given.peers.split(",")) if given.peers else {}
     if unknown := clones.keys() - PEERS.keys():
         parser.error(f"--peers has {', '.join(unknown)}; use {', '.join(PEERS)}")
+    if "graphbolt" in clones and given.clock == "cpu":
+        parser.error("GraphBolt has a clock of its own, that on the wall; leave it out or use --clock wall")
     given.programs = {one: PEERS[one].build(Path(clone).resolve()) for one, clone in clones.items()}
     files = prepare_stream(given.graph, given.cache.resolve(), given.data)
     print(f"{given.graph}: {files.num_vertices:,} vertices, {files.num_base_edges:,} edges, source {files.source}")
