@@ -295,6 +295,29 @@ def test_others_are_recomputed_and_say_why() -> None:
     assert update.changes["Degrees"].trace.engine == "in_memory"
 
 
+class SaysItIsMonotonic(tg.Program):
+    """A larger value sends a smaller message."""
+
+    reduce, monotonic = "min", True
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.full(10.0, "float64", at={0: 1.0}), None
+
+    def message(self, value: Any) -> Any:
+        return 5.0 - value
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return tg.minimum(value, incoming)
+
+
+def test_a_refuted_program_is_not_followed() -> None:
+    pytest.importorskip("z3", reason="proofs need z3")
+    stream = tg.stream(tg.from_edges([0, 1], [1, 2], num_vertices=4, runtime="numpy"))
+    kept = stream.keep(SaysItIsMonotonic())
+    assert kept.how == "recomputed"
+    assert kept.reason.startswith("message_monotonic is refuted")
+
+
 def test_what_is_refused() -> None:
     stream = tg.stream(tg.from_edges([0], [1]))
     with pytest.raises(InvalidArgumentError, match=r"'closeness' is not known; use one of 'bfs'"):

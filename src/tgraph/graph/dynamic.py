@@ -24,6 +24,7 @@ from tgraph.kernels.cpu.gapped_rows import (
     MISSING,
     ArcChanges,
     GappedRows,
+    Mutations,
     grown,
     order_mutations,
 )
@@ -100,7 +101,7 @@ class DynamicGraph:
         self._out = GappedRows(*_ascending(graph, multi_edges), multi_edges)
         self._in = GappedRows(*graph.adjacency("in").to_numpy(), multi_edges) if graph.directed else self._out
         self._labels = GrowingLabels(graph.vertex_labels, graph.num_vertices)
-        self._removed = np.zeros(graph.num_vertices, np.bool_)
+        self._removed, self._num_removed = np.zeros(graph.num_vertices, np.bool_), 0
         self._num_edges = graph.num_edges
         self._snapshot: tuple[int, Graph] | None = None  # with its version
         self._vertices: Graph | None = None  # without edges
@@ -109,7 +110,7 @@ class DynamicGraph:
     @property
     def num_vertices(self) -> int:
         """The number of vertices, isolated ones included."""
-        return self._labels.count - int(np.count_nonzero(self._removed))
+        return self._labels.count - self._num_removed
 
     @property
     def num_edges(self) -> int:
@@ -178,7 +179,7 @@ class DynamicGraph:
     def to_graph(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return a new `Graph` as it is now, on the runtime of the graph that this one began with unless told."""
         graph = self.all_places()
-        if self._removed.any():
+        if self._num_removed:
             graph = graph.subgraph(graph.labels_of(np.flatnonzero(~self._removed)))
         return graph.to(runtime or self._runtime.name, device or self._runtime.device)
 
@@ -202,6 +203,10 @@ class DynamicGraph:
 
         Where an error is raised, nothing has changed.
         """
+        return self.commit(self.prepare(batch, **changes))
+
+    def prepare(self, batch: Batch | None = None, **changes: Any) -> Prepared:
+        """Return a batch by vertex number for `commit`, or raise what `apply` would; nothing changes yet."""
         if batch is not None and changes:
             raise InvalidArgumentError("batch and further keywords were given; give the one or the others")
         batch = Batch(**changes) if batch is None else batch
@@ -214,6 +219,11 @@ class DynamicGraph:
         )
         if "error" in (self.existing, self.missing):
             self._refuse(batch, named, arcs, self._out.find(mutations, self.existing == "replace"))
+        return Prepared(named, arcs, mutations)
+
+    def commit(self, prepared: Prepared) -> Applied:
+        """Apply a batch that was prepared since the last change."""
+        named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
         num_added = self._commit_vertices(named)
         changed = self._out.apply(mutations, self.existing == "replace")
         if self.directed:
@@ -226,11 +236,12 @@ class DynamicGraph:
         inserted, new_labels = self._labels.number([batch.add_vertices, *batch.insert[:2]])
         deleted = [self._labels.find(column) for column in batch.delete[:2]]
         changed = [self._labels.find(column) for column in batch.change[:2]]
-        removed = self._labels.find(batch.remove_vertices)
-        gone = np.unique(removed[removed >= 0])
-        is_there = ~self._removed[gone]
-        num_missing = removed.size - int(np.count_nonzero(is_there))
-        return _Named(inserted[0], inserted[1:], deleted, changed, gone[is_there], num_missing, new_labels)
+        gone = self._labels.find(batch.remove_vertices)
+        if gone.size:
+            gone = np.unique(gone[gone >= 0])
+            gone = gone[~self._removed[gone]]
+        num_missing = batch.remove_vertices.size - gone.size
+        return _Named(inserted[0], inserted[1:], deleted, changed, gone, num_missing, new_labels)
 
     def _arcs(self, batch: Batch, named: _Named) -> _Arcs:
         """Return all mutations by number: edges of removed vertices go first, then what the batch says."""
@@ -264,8 +275,8 @@ class DynamicGraph:
 
     def _arcs_of(self, vertices: Array) -> list[Array]:
         """Return all edges that begin or end at some vertices, by number."""
-        out = self._out.arcs_of(vertices)
-        if not self.directed:
+        out = self._out.arcs_of(vertices) if vertices.size else (vertices, vertices)
+        if not self.directed or not vertices.size:
             return list(out)
         targets, sources = self._in.arcs_of(vertices)
         return [np.concatenate([out[0], sources]), np.concatenate([out[1], targets])]
@@ -315,11 +326,13 @@ class DynamicGraph:
             for rows in {id(rows): rows for rows in (self._out, self._in)}.values():
                 rows.add_vertices(named.num_new)
         self._removed[named.gone] = True
-        if not self._removed.any():
+        self._num_removed += named.gone.size
+        if not self._num_removed:
             return named.num_new
         used = np.unique(np.concatenate([named.added, *named.inserted]))
         back = used[self._removed[used]]
         self._removed[back] = False
+        self._num_removed -= back.size
         return named.num_new + int(back.size)
 
     def _apply_reverse(self, changed: ArcChanges) -> None:
@@ -382,6 +395,15 @@ class _Arcs:
     num_edges: int  # without the mirrored ones
     num_gone: int  # edges of removed vertices
     num_unknown: int  # edges with an unknown end, which are left out
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A batch by vertex number that nothing speaks against."""
+
+    named: _Named
+    arcs: _Arcs
+    mutations: Mutations
 
 
 def _ascending(graph: Graph, multi_edges: bool) -> tuple[Array, Array, Array | None]:

@@ -23,6 +23,7 @@ from numba import njit
 from tgraph.dtypes import OFFSET_DTYPE
 from tgraph.kernels.cpu.arc_order import arc_order
 from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.runtime.protocol import Array
 
@@ -32,6 +33,9 @@ SHORT_TAIL = 16  # cells
 RESERVE = 4  # one part in so many of the cells is kept for rows that will move
 CHUNK = 32  # rows that a thread takes at a time
 WORK_PER_ARC = 10  # finding and changing an arc takes as long as going through so many edges
+
+AHEAD = 8  # mutations: what one reads is asked for before, twice as far ahead where it begins
+NEAR = 8  # cells; the first step of a search
 
 DELETE, CHANGE, INSERT = 0, 1, 2  # in this order within a batch
 DONE, EXISTS, MISSING = 0, 1, 2  # what became of a mutation
@@ -179,8 +183,8 @@ class GappedRows:
         old_weights = np.zeros(count if self.weighted else 0, self.weights.dtype)
         how = self.multi_edges, replace, writes
         self._team(
-            _search_rows, mutations, *how, outcomes, gone, came, old_weights, new_arcs, places, self.neighbors,
-            self.weights,
+            _search_rows, mutations, *how, outcomes, gone, came, old_weights, new_arcs, places, places.reshape(-1),
+            self.neighbors, self.weights,
         )  # fmt: skip
         in_order = np.empty(count, np.uint8)
         in_order[mutations.order] = outcomes
@@ -313,7 +317,7 @@ def _units_to_move(sources, rows, kinds, places, capacities):
 @njit(**JIT)
 def _search_rows(
     rank, size, taken, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came,
-    old_weights, new_arcs, places, cells, cell_weights,
+    old_weights, new_arcs, places, place_words, cells, cell_weights,
 ):  # fmt: skip
     """Find what each mutation means, mark deleted neighbours, write weights, and count the arcs that need a cell.
 
@@ -330,6 +334,7 @@ def _search_rows(
                 while end < rows[r + 1] and targets[end] == targets[i]:
                     end += 1
                 u = sources[i]
+                _fetch_soon(i, sources, targets, places, place_words, cells, cell_weights)
                 if multi_edges:
                     _change_parallel(
                         u, i, end, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells,
@@ -347,15 +352,58 @@ def _search_rows(
 
 
 @njit(**JIT)
-def _first_at_least(cells, first, last, target, dead):
-    """Return the first place whose neighbour, deleted or not, is not below target."""
-    while first < last:
-        middle = (first + last) // 2
+def _guess(target, size, num_vertices):
+    """Return where a target would be among `size` that are spread evenly over all vertices."""
+    return min(np.int64(target) * size // num_vertices, size - 1)
+
+
+@njit(**JIT)
+def _first_at_least(cells, first, last, target, dead, num_vertices):
+    """Return the first place whose neighbour, deleted or not, is not below target.
+
+    The search begins where the target would be if neighbours were spread evenly, and doubles its steps from there.
+    """
+    if first == last:
+        return first
+    low = high = first + _guess(target, last - first, num_vertices)
+    step = NEAR
+    if (cells[low] & ~dead) < target:
+        high = low + step
+        while high < last and (cells[high] & ~dead) < target:
+            step *= 2
+            low, high = high, high + step
+        low, high = low + 1, min(high, last)
+    else:
+        low = high - step
+        while low >= first and (cells[low] & ~dead) >= target:
+            step *= 2
+            high, low = low, low - step
+        low = max(low + 1, first)
+    while low < high:
+        middle = (low + high) // 2
         if (cells[middle] & ~dead) < target:
-            first = middle + 1
+            low = middle + 1
         else:
-            last = middle
-    return first
+            high = middle
+    return low
+
+
+@njit(**JIT)
+def _fetch_soon(i, sources, targets, places, place_words, cells, cell_weights):
+    """Ask for what the mutations that follow i will read."""
+    soon = i + 2 * AHEAD
+    if soon < sources.size:
+        prefetch(place_words, np.uint64(sources[soon]) * np.uint64(4))
+    soon = i + AHEAD
+    if soon < sources.size:
+        u = sources[soon]
+        if u < places.shape[0] and places[u, USED]:
+            start, ordered = np.int64(places[u, START]) * UNIT, np.int64(places[u, ORDERED])
+            place = start + _guess(targets[soon], ordered, places.shape[0]) if ordered else start
+            prefetch(cells, np.uint64(place))
+            prefetch(cells, np.uint64(start + ordered))
+            if cell_weights.size:
+                prefetch(cell_weights, np.uint64(place))
 
 
 @njit(**JIT)
@@ -370,7 +418,7 @@ def _change_single(
     for is_tail in range(2):
         first = start + (np.int64(places[u, ORDERED]) if is_tail else 0)
         last = start + np.int64(places[u, USED] if is_tail else places[u, ORDERED])
-        found = _first_at_least(cells, first, last, target, dead)
+        found = _first_at_least(cells, first, last, target, dead, places.shape[0])
         if found < last and (cells[found] & ~dead) == target:
             cell, is_there = found, not cells[found] & dead
             if is_there:
@@ -416,8 +464,8 @@ def _change_parallel(
     dead, target = _dead_bit(cells), targets[i]
     start = np.int64(places[u, START]) * UNIT
     middle, stop = start + np.int64(places[u, ORDERED]), start + np.int64(places[u, USED])
-    first = _first_at_least(cells, start, middle, target, dead)
-    first_of_tail = _first_at_least(cells, middle, stop, target, dead)
+    first = _first_at_least(cells, start, middle, target, dead, places.shape[0])
+    first_of_tail = _first_at_least(cells, middle, stop, target, dead, places.shape[0])
     deleted = 0
     for k in range(i, end):
         if kinds[k] == INSERT:

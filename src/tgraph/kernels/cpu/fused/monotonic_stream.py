@@ -36,6 +36,7 @@ _TEXT = """
 from tgraph.kernels.cpu.atomics import relax
 
 CHUNK = 64  # vertices or arcs taken at a time
+SOON, NEAR = 16, 8  # how far ahead arcs and neighbours are asked for
 LOCKS = np.uint64(1023)
 UNIT = np.uint64({unit})
 DOUBTFUL, TOUCHED, QUEUED = np.uint8(1), np.uint8(2), np.uint8(4)
@@ -101,6 +102,8 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
         if first >= gone_to.size:
             break
         for i in range(first, last):
+            if i + SOON < gone_to.size:
+                prefetch(parents, gone_to[i + SOON])
             v = np.uint64(gone_to[i])
             if parents[v] == gone_from[i] and not fetch_or(states, v, DOUBTFUL) & DOUBTFUL:
                 doubts[fetch_add(shared, DOUBTS, 1)] = Cell(v)
@@ -171,6 +174,9 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
         if first >= new_to.size:
             break
         for i in range(first, last):
+            if i + SOON < new_to.size:
+                prefetch(values, new_from[i + SOON])
+                prefetch(values, new_to[i + SOON])
             u, v = np.uint64(new_from[i]), np.uint64(new_to[i])
             sent = values[u]
             m = {new_message}
@@ -234,12 +240,20 @@ def attach(rank, size, shared, num_active, parents, starts, improves, active, co
 
 _ROW = """
 begin = np.uint64({side}_places[{vertex}, 0]) * UNIT
-for e in range(begin, begin + np.uint64({side}_places[{vertex}, 1])):
+end = begin + np.uint64({side}_places[{vertex}, 1])
+for e in range(begin, end):
     followed += 1
+    {ask}
     if {side}_cells[e] & DEAD:
         continue
     {other} = np.uint64({side}_cells[e])
     {do}
+"""
+
+_ASK = """
+if e + np.uint64(NEAR) < end:
+    soon = {side}_cells[e + np.uint64(NEAR)] & ~DEAD
+    {asks}
 """
 
 _LOOK = """
@@ -403,13 +417,14 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> 
         names = {"source": "np.int64(u)", program.main_field: "np.bool_(sent)" if is_bool else "sent"}
         return f"Message({program.text_of_call('message', {**names, 'weight': weight if program.weighted else '1'})})"
 
-    def rows(kind: str, do: str) -> str:
+    def rows(kind: str, do: str, reads: tuple[str, ...]) -> str:
         ends = {"vertex": "u", "other": "v"} if kind == "send" else {"vertex": "v", "other": "u"}
         texts = []
         for number in range(num_sides):
             side = f"{kind}{number}"
             text = do.format(message=message(f"{side}_weights[e]"), reduce=reduce)
-            texts.append(_ROW.format(side=side, **ends, do=block(text, 1)).strip("\n"))
+            ask = _ASK.format(side=side, asks="\n    ".join(f"prefetch({array}, soon)" for array in reads))
+            texts.append(_ROW.format(side=side, **ends, ask=block(ask, 1), do=block(text, 1)).strip("\n"))
         return "\n".join(texts)
 
     arrays = ("places", "cells", "weights") if program.weighted else ("places", "cells")
@@ -423,9 +438,9 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> 
         new_message=message("new_weights[i]"),
         sides=listed(sides),
         constants=listed(program.constants),
-        look=block(rows("pull", _LOOK), 4),
-        children=block(rows("send", _CHILDREN), 4),
-        pull=block(rows("pull", _PULL), 3),
-        send=block(rows("send", _SEND), 4),
-        adopt=block(rows("send", _ADOPT), 4),
+        look=block(rows("pull", _LOOK, ("states", "values")), 4),
+        children=block(rows("send", _CHILDREN, ("parents",)), 4),
+        pull=block(rows("pull", _PULL, ("states", "values")), 3),
+        send=block(rows("send", _SEND, ("values",)), 4),
+        adopt=block(rows("send", _ADOPT, ("parents", "values")), 4),
     )
