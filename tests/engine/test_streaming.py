@@ -356,3 +356,19 @@ def test_what_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"'wcc' is kept already; give another name="):
         stream.keep("wcc")
     assert keep(WidestPath(0), stream.graph).how == "monotonic"
+
+
+def test_a_hub_whose_edges_are_reduced_in_pieces() -> None:
+    """More incoming edges than a piece has, in a row that has moved."""
+    leaves = np.arange(1, 150_001)
+    stream = tg.stream(tg.from_edges(leaves, np.zeros(leaves.size, np.int64), num_vertices=150_001, runtime="numpy"))
+    ranks, levels = stream.keep("pagerank"), stream.keep("bfs", source=5)
+    for batch in range(3):
+        new = np.arange(30_000) + 150_001 + 30_000 * batch
+        stream.apply(
+            insert=(new, np.zeros(new.size, np.int64)), delete=(leaves[batch::7], np.zeros_like(leaves[batch::7]))
+        )
+        snapshot = stream.graph.snapshot()
+        expected = tg.pagerank(snapshot, tol_l1=1e-12).to_numpy()
+        assert np.abs(ranks.result().to_numpy() - expected).sum() <= 1e-6 * 0.85 / 0.15
+        np.testing.assert_array_equal(levels.result().to_numpy(), tg.bfs(snapshot, 5).to_numpy())
