@@ -64,7 +64,7 @@ class FarDelta(FarRun):
             np.zeros(graph.num_vertices, main.dtype),
             _split_receivers(graph, direction),
         )
-        self._edges.cut()
+        self._edges.cut(in_rows=True)
         self._transfer, self._is_spread = transfer, False
         self._units = _units(self._edges.blocks)
         rows = [(self._edges.blocks[one[0]].first_row, self._edges.blocks[one[-1]].last_row) for one in self._units]
@@ -143,7 +143,7 @@ class FarDelta(FarRun):
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
         firsts = [self._units[unit][0] for unit in far.tolist()]
-        ways = self._ways(self._transfer, link, firsts, pending.requests[far], pending.page_bytes[far])
+        ways = self._ways(self._transfer, link, loader, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
         touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
         self._send(loader, pending, far, ways)

@@ -85,7 +85,12 @@ class PendingRead:
 class FarFile:
     """An open file, read by several threads. Use it as a context manager."""
 
-    def __init__(self, path: str | os.PathLike[str], identity: FileIdentity | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        identity: FileIdentity | None = None,
+        requests_in_flight: int = REQUESTS_IN_FLIGHT,
+    ) -> None:
         """Open a file; `identity` is what it was when something else was learned from it."""
         self.path = os.fspath(path)
         self._descriptor, self._is_direct = _open(self.path)
@@ -96,7 +101,8 @@ class FarFile:
             os.close(self._descriptor)
             raise
         self._mapping: Array | None = None
-        self._readers = ThreadPoolExecutor(REQUESTS_IN_FLIGHT, "tgraph-read")
+        self._requests_in_flight = requests_in_flight
+        self._readers = ThreadPoolExecutor(requests_in_flight, "tgraph-read")
 
     def __enter__(self) -> FarFile:
         return self
@@ -121,7 +127,7 @@ class FarFile:
     def start_ranges(self, ranges: Array, end: int, buffer: Array, dtype: np.dtype[Any]) -> PendingRead:
         """Begin to read aligned ranges of bytes `[N, 2]` one behind the other; none is needed beyond `end`."""
         places = np.concatenate([[0], np.cumsum(ranges[:, 1] - ranges[:, 0])])
-        batches = np.array_split(np.arange(len(ranges)), REQUESTS_IN_FLIGHT)
+        batches = np.array_split(np.arange(len(ranges)), self._requests_in_flight)
         futures = [
             self._readers.submit(self._read_ranges, ranges[batch], places[batch], end, buffer)
             for batch in batches

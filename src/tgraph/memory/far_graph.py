@@ -11,10 +11,11 @@ from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.memory.budget import format_bytes, parse_bytes
-from tgraph.memory.far_file import FarArray, FileIdentity, identify
+from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
+_BYTES_PER_READER = 4 << 20  # of the budget: a thread that reads takes 60 KiB, of its own and of the system
 _OFFSETS = {"out": "out_offsets", "in": "in_offsets"}
 _TURNED = {"out_offsets": "in_offsets", "in_offsets": "out_offsets"}
 _TURNED |= {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
@@ -78,6 +79,11 @@ class FarGraph(Graph):
     def far_offsets(self, direction: str) -> FarArray:
         """Return where the offsets of one direction lie in the file."""
         return self._places[_OFFSETS["out" if not self.directed else direction]]
+
+    def open_file(self) -> FarFile:
+        """Open the file to be read, by as many threads as the budget has room for."""
+        readers = min(max(self.memory // _BYTES_PER_READER, 2), REQUESTS_IN_FLIGHT)
+        return FarFile(self.path, self.identity, readers)
 
     def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return the graph with mapped tensors of another runtime; the edges stay where they are."""

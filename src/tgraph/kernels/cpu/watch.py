@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import load
-from tgraph.kernels.cpu.team import JIT, watch_team
+from tgraph.kernels.cpu.team import JIT, run_team, watch_team
 
 SHARED_SIZE = 512  # int64 words; those that threads write at the same time are 8 apart, each in its own cache line
 ARRIVALS, STOP, DONE, COUNTERS = 0, 8, 16, 24  # COUNTERS, COUNTERS + 8, ...: the worker's own, 0 at the start
@@ -47,6 +47,20 @@ class Watch:
         look = self._look
         watch_team(worker, size, (shared, *args), stop, None if look is None else lambda: look(int(shared[DONE])))
         return shared
+
+
+def run_briefly(worker: Callable[..., None], size: int, *args: Any) -> Any:
+    """Run `worker(rank, size, shared, *args)` on a block, which takes milliseconds; return `shared`.
+
+    Nobody looks at it meanwhile, and a Ctrl-C acts when it has ended. One rank needs no thread: starting one costs more
+    than a small block does, and the system gives back late what it held for threads that have ended, about 30 KiB each.
+
+    >>> run_briefly(_count_to, 1, 1000).tolist()[DONE]
+    1000
+    """
+    shared = np.zeros(SHARED_SIZE, np.int64)
+    run_team(worker, size, shared, *args)
+    return shared
 
 
 @njit(**JIT)
