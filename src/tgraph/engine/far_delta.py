@@ -62,7 +62,7 @@ class FarDelta(FarRun):
             self._edges.no_edges,
             self._fields,
             np.zeros(graph.num_vertices, main.dtype),
-            _split_receivers(graph, direction),
+            _split_receivers(graph, direction, self._edges.offsets),
         )
         self._edges.cut(in_rows=True)
         self._transfer, self._is_spread = transfer, False
@@ -174,12 +174,12 @@ def _units(blocks: list[Block]) -> list[list[int]]:
     return units
 
 
-def _split_receivers(graph: FarGraph, direction: str) -> Array:
+def _split_receivers(graph: FarGraph, direction: str, near_offsets: Array) -> Array:
     """Return the ranges of receivers, `[threads + 1]`: about as many edges end in each, if the file knows how many."""
     size, count = team_size(graph.num_arcs), graph.num_vertices
     other = "in" if direction == "out" else "out"
     if not graph.directed or other == "out" or graph.has_in_edges:
-        offsets = graph.adjacency(other).to_numpy()[0]
+        offsets = graph.adjacency(other).to_numpy()[0] if graph.directed else near_offsets
         inner = np.searchsorted(offsets, graph.num_arcs * np.arange(1, size) // size)
     else:
         inner = count * np.arange(1, size) // size

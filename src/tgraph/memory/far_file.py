@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tgraph.runtime import Array
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
+PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
 
 FileIdentity: TypeAlias = tuple[int, int, int]  # inode, bytes, time of the last change
@@ -123,6 +125,12 @@ class FarFile:
             self._readers.submit(self._read_piece, buffer[first:last], start + first, end) for first, last in pieces
         ]
         return PendingRead(futures, view)
+
+    def parts(self, array: FarArray) -> Iterator[Array]:
+        """Yield an array in parts, each until the next; each begins with the element that the one before ends with."""
+        buffer = make_buffer(aligned_bytes(PART_SIZE * array.dtype.itemsize))
+        for first in range(0, max(array.size - 1, min(array.size, 1)), PART_SIZE - 1):
+            yield self.start_read(array, first, min(first + PART_SIZE, array.size), buffer).wait()
 
     def start_ranges(self, ranges: Array, end: int, buffer: Array, dtype: np.dtype[Any]) -> PendingRead:
         """Begin to read aligned ranges of bytes `[N, 2]` one behind the other; none is needed beyond `end`."""
