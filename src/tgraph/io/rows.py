@@ -24,7 +24,7 @@ def check_offsets(path: FilePath, name: str, offsets: Array, num_arcs: int) -> N
 
 
 def check_parts_of_offsets(path: FilePath, name: str, parts: Iterable[Array], num_arcs: int) -> None:
-    """Check offsets that come in parts, none of them empty; each begins with the entry that the one before ends with."""
+    """Check offsets that come in parts, none of them empty; each begins with the last entry of the one before."""
     vertex, last = 0, None  # the first of a part, the last entry so far
     for offsets in parts:
         if last is None and offsets[0] != 0:

@@ -17,10 +17,11 @@ from tgraph.runtime import Array
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
 SMALL_BLOCK_BYTES = 64 << 10  # not less unless near memory for edges does not hold four
+BLOCKS_THAT_STAY = 8  # at least, where all do
 ROW_PART = 16  # one part in so many of near memory for edges is for lists of rows, where they move alone
 BYTES_PER_BLOCK = 150_000  # that could be moved in the time which a block costs beside being moved
 SLACK = 10  # one part in so many stays free, for the interpreter, and for pages that the system frees late
-FIXED_BYTES = 512 << 10  # but at least a sixteenth and this, if it is not more than an eighth: Python's objects, threads
+FIXED_BYTES = 512 << 10  # of Python's objects and threads: with a sixteenth, stay free too; at most an eighth
 
 
 class EdgeStream:
@@ -77,7 +78,8 @@ class EdgeStream:
         self.blocks = cut_by_edges(self.offsets, self._choose_block_bytes(available) // self.edge_bytes)
         largest = max((block.num_edges for block in self.blocks), default=0)
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
-        if sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks) <= available:
+        all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
+        if all_bytes <= available and all(block.is_whole for block in self.blocks):
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
@@ -91,8 +93,11 @@ class EdgeStream:
         moves F bytes which do not stay, with buffers for B blocks of b bytes, takes the least where
         (F + B * b) * (1 + BYTES_PER_BLOCK / b) is smallest.
         """
-        too_many = max(int(self.offsets[-1]) * self.edge_bytes - available, 0)
-        wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
+        too_many = int(self.offsets[-1]) * self.edge_bytes - available
+        if too_many > 0:
+            wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
+        else:
+            wanted = available // BLOCKS_THAT_STAY
         return min(BLOCK_BYTES, max(min(wanted, available // 4), SMALLEST_BLOCK_BYTES))
 
     def _room_for_cache(self, part: float) -> int:

@@ -58,7 +58,7 @@ class BlockLoader:
     ) -> None:
         """Move these blocks; `kept_bytes` are for those that stay, `row_bytes` for lists of rows that move alone."""
         self.blocks, self._moved = blocks, Moved()
-        self._most_rows = max(row_bytes // BYTES_PER_ROW, 1)  # in a load
+        self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         largest = max((block.num_edges for block in blocks), default=0)
@@ -100,7 +100,9 @@ class BlockLoader:
                 self._moved.num_blocks["kept"] += 1
                 yield self._kept[number]
         wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
-        missing = [part for number, way in wanted if number not in self._kept for part in self._parts(number, way)]
+        missing = [
+            part for number, way in wanted if number not in self._kept for part in self._parts(number, way, active)
+        ]
         coming = deque(sorted(missing, key=lambda part: part.number not in self._to_keep))
         free, pending = list(self._buffers), deque[_Load]()
         while True:
@@ -119,12 +121,16 @@ class BlockLoader:
                 free.append(load.buffers)
         self._file.check_unchanged()
 
-    def _parts(self, number: int, way: str) -> Iterator[_Part]:
-        """Yield a block whole, or ranges of rows that are not too many for a load if rows are moved alone."""
+    def _parts(self, number: int, way: str, active: Array | None) -> Iterator[_Part]:
+        """Yield a block whole, or ranges of its rows if too many for a load are to be moved alone."""
         block = self.blocks[number]
-        most = self._most_rows if way != "filter" else block.last_row
-        for first in range(block.first_row, max(block.last_row, 1), most):
-            yield _Part(number, first, min(first + most, block.last_row), way)
+        num_rows = block.last_row - block.first_row
+        if way != "filter":
+            assert active is not None
+            if np.count_nonzero(active[block.first_row : block.last_row]) > self._most_rows:
+                num_rows = self._most_rows
+        for first in range(block.first_row, block.last_row, num_rows):
+            yield _Part(number, first, min(first + num_rows, block.last_row), way)
 
     def _start(self, coming: deque[_Part], free: list[list[Array]], active: Array | None) -> list[_Load]:
         """Begin to move what comes next; where only rows are moved, all that fits, which may turn out to be none."""
