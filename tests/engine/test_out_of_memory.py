@@ -245,7 +245,7 @@ def test_degrees_and_checks_do_not_touch_the_mapped_file(directed: bool, monkeyp
         offsets[299] = offsets[298] - 1  # the last entry of a part
         broken = Path(far.path).with_name("broken.safetensors")
         store.write_tensors(broken, {**tensors, "out_offsets": offsets}, metadata)
-        with pytest.raises(FileFormatError, match="out_offsets.* falls from .* at vertex 298"):
+        with pytest.raises(FileFormatError, match=r"out_offsets.* falls from .* at vertex 298"):
             tg.open(broken, "1MiB")
 
 
