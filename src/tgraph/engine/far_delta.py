@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.engine.far_runs import FarRun
+from tgraph.engine.far_runs import FarRun, is_in_rows
 from tgraph.kernels.cpu.fused.block_delta import BlockDelta, Pending, can_send_changes
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.team import team_size
@@ -64,7 +64,7 @@ class FarDelta(FarRun):
             np.zeros(graph.num_vertices, main.dtype),
             _split_receivers(graph, direction, self._edges.offsets),
         )
-        self._edges.cut(in_rows=True)
+        self._edges.cut(in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
         self._transfer, self._is_spread = transfer, False
         self._units = _units(self._edges.blocks)
         rows = [(self._edges.blocks[one[0]].first_row, self._edges.blocks[one[-1]].last_row) for one in self._units]

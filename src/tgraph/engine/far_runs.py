@@ -30,8 +30,12 @@ FIRST_SWEEPS = 4  # show how fast the residual falls
 TIMES_WHILE_NEAR = 8  # that the vertices of a block send
 AGAIN_PART = 0.1  # of those that sent first: with fewer vertices that became active, the block waits for its next turn
 CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
-STAYING_PART = 0.25  # of a block's bytes count if it stays near: it is moved only once
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
+
+
+def is_in_rows(transfer: str) -> bool:
+    """Say whether only rows are moved, never blocks."""
+    return transfer in ("compact", "zero_copy")
 
 
 class FarRun:
@@ -97,17 +101,14 @@ class FarRun:
         """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
 
         `requests` and `page_bytes` are what the active rows of each would take of the neighbours. A block that will
-        stay near is moved whole sooner than others.
+        stay near is moved whole, which happens only once.
         """
         if transfer != "hybrid":
             return [transfer] * len(numbers)
-        if loader.keeps_all:
-            return ["filter"] * len(numbers)
-        counted = [self._edges.blocks[n].num_edges * (STAYING_PART if loader.stays(n) else 1.0) for n in numbers]
-        block_bytes = np.array(counted) * self._edges.edge_bytes
+        block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
         requests = requests * (2 if self._edges.has_weights else 1)
         chosen = choose_transfers(link, block_bytes, requests, self._with_weights(page_bytes))
-        return [TRANSFERS[way] for way in chosen]
+        return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
         """Return the bytes that the system will read for blocks that are used in place."""
@@ -210,7 +211,8 @@ class FarPush(FarRun):
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
-        self._edges.cut(cached=CACHED_PART if cache == "rows" else 0.0, in_rows=True)
+        cached = CACHED_PART if cache == "rows" else 0.0
+        self._edges.cut(cached=cached, in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
         self._transfer = transfer
 
     def _text(self) -> str:

@@ -62,11 +62,12 @@ class EdgeStream:
         neighbors, weights = self._arrays
         return np.empty(0, neighbors.dtype), None if weights is None else np.empty(0, weights.dtype)
 
-    def cut(self, part: float = 1.0, cached: float = 0.0, in_rows: bool = False) -> None:
+    def cut(self, part: float = 1.0, cached: float = 0.0, in_rows: bool = False, all_in_rows: bool = False) -> None:
         """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near.
 
-        With `in_rows`, rows of a block can be moved alone, and lists of them take their part. A part `cached` of what
-        blocks that stay would get goes to a cache of hot rows.
+        With `in_rows`, rows of a block can be moved alone, and lists of them take their part; with `all_in_rows` also
+        those of blocks that would stay, which then are not larger than others. A part `cached` of what blocks that stay
+        would get goes to a cache of hot rows.
         """
         budget = self._budget
         slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
@@ -75,7 +76,8 @@ class EdgeStream:
             self._row_bytes = available // ROW_PART
             budget.take(f"{self._direction} rows", self._row_bytes)
             available -= self._row_bytes
-        self.blocks = cut_by_edges(self.offsets, self._choose_block_bytes(available) // self.edge_bytes)
+        edges_per_block = self._choose_block_bytes(available) // self.edge_bytes
+        self.blocks = cut_by_edges(self.offsets, edges_per_block)
         largest = max((block.num_edges for block in self.blocks), default=0)
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
         all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
@@ -85,6 +87,20 @@ class EdgeStream:
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
         budget.take(f"{self._direction} kept blocks", self._kept_bytes)
+        if buffer_bytes and not all_in_rows:
+            self.blocks = self._join_those_that_stay(edges_per_block)
+
+    def _join_those_that_stay(self, edges_per_block: int) -> list[Block]:
+        """Return fewer and larger blocks for the first rows, which stay near and need no buffers."""
+        spare = BLOCKS_THAT_STAY * BlockLoader.bytes_for(self._arrays, 0)  # what is read begins and ends at pages
+        num_edges = (self._kept_bytes - 2 * spare) // self.edge_bytes
+        if num_edges < BLOCKS_THAT_STAY * edges_per_block:
+            return self.blocks
+        row = int(np.searchsorted(self.offsets, num_edges, "right")) - 1
+        first = cut_by_edges(self.offsets, num_edges // (BLOCKS_THAT_STAY - 1), 0, row)
+        if len(first) > BLOCKS_THAT_STAY or not all(block.is_whole for block in first):
+            return self.blocks
+        return [*first, *cut_by_edges(self.offsets, edges_per_block, row)]
 
     def _choose_block_bytes(self, available: int) -> int:
         """Return how large blocks should be, where so many bytes of near memory are for edges.

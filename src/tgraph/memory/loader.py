@@ -61,7 +61,8 @@ class BlockLoader:
         self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
-        largest = max((block.num_edges for block in blocks), default=0)
+        passing = [block.num_edges for number, block in enumerate(blocks) if number not in self._to_keep]
+        largest = max(passing or [block.num_edges for block in blocks], default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
 
     @staticmethod
@@ -81,11 +82,6 @@ class BlockLoader:
     def stays(self, number: int) -> bool:
         """Say whether a block stays near once it was read whole."""
         return number in self._to_keep
-
-    @property
-    def keeps_all(self) -> bool:
-        """Whether all blocks stay near once they were read whole."""
-        return len(self._to_keep) == len(self.blocks)
 
     def stream(
         self, numbers: Sequence[int], ways: Sequence[str] | None = None, active: Array | None = None
