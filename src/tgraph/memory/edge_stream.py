@@ -72,7 +72,8 @@ class EdgeStream:
         budget = self._budget
         slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
         available = max(int((budget.free - slack) * part), 0)
-        if in_rows:
+        all_stay = int(self.offsets[-1]) * self.edge_bytes + self._spare_bytes <= available and not all_in_rows
+        if in_rows and not all_stay:
             self._row_bytes = available // ROW_PART
             budget.take(f"{self._direction} rows", self._row_bytes)
             available -= self._row_bytes
@@ -90,10 +91,14 @@ class EdgeStream:
         if buffer_bytes and not all_in_rows:
             self.blocks = self._join_those_that_stay(edges_per_block)
 
+    @property
+    def _spare_bytes(self) -> int:
+        """What large blocks that stay take beyond their edges: what is read begins and ends at pages."""
+        return 2 * BLOCKS_THAT_STAY * BlockLoader.bytes_for(self._arrays, 0)
+
     def _join_those_that_stay(self, edges_per_block: int) -> list[Block]:
         """Return fewer and larger blocks for the first rows, which stay near and need no buffers."""
-        spare = BLOCKS_THAT_STAY * BlockLoader.bytes_for(self._arrays, 0)  # what is read begins and ends at pages
-        num_edges = (self._kept_bytes - 2 * spare) // self.edge_bytes
+        num_edges = (self._kept_bytes - self._spare_bytes) // self.edge_bytes
         if num_edges < BLOCKS_THAT_STAY * edges_per_block:
             return self.blocks
         row = int(np.searchsorted(self.offsets, num_edges, "right")) - 1
