@@ -120,6 +120,9 @@ class Program:
     tolerance: float = 0.0
     """With `active = "all"` the run ends when the sum of `change(...)` is not above this."""
 
+    compute_bytes: int = 24
+    """Bytes per vertex of the tensors that `compute` holds at a time beside the fields, for runs in a memory budget."""
+
     vertex_fields: tuple[str, ...] = ()
     """Results whose values are vertex numbers; they are shown as the user's ids."""
 

@@ -96,14 +96,14 @@ class Task:
 
         `near_bytes` is what the algorithm itself holds beside them; it counts in the graph's budget.
         """
-        from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph
+        from tgraph.memory import Budget, EdgeStream, FarGraph
 
         assert isinstance(self.graph, FarGraph)
         budget = Budget(self.graph.memory)
         budget.take("vertex data", near_bytes)
         edges = EdgeStream(self.graph, along, with_weights=False, budget=budget)
         edges.cut()
-        with FarFile(self.graph.path, self.graph.identity) as file:
+        with self.graph.open_file() as file:
             loader = edges.loader(file)
             for number, loaded in enumerate(loader.stream(range(len(edges.blocks))), 1):
                 yield edges.offsets, loaded

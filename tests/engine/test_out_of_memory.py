@@ -23,14 +23,16 @@ from tgraph.algorithms.katz import Katz
 from tgraph.algorithms.sssp import ShortestPathHops
 from tgraph.engine import far_delta
 from tgraph.errors import (
+    FileFormatError,
     InterruptedRunError,
     InvalidArgumentError,
     InvalidProgramError,
     MemoryBudgetError,
     StoreReadError,
 )
-from tgraph.kernels.cpu import team
-from tgraph.memory import FarFile, FarGraph, checkpoint, edge_stream
+from tgraph.io import store
+from tgraph.kernels.cpu import team, watch
+from tgraph.memory import FarFile, FarGraph, checkpoint, edge_stream, far_file, loader
 from tgraph.run import CACHES, TRANSFERS
 from user_programs import WidestPath
 
@@ -191,14 +193,64 @@ def test_blocks_that_stay_near_are_read_once() -> None:
     with stored(graph, memory=60 * graph.num_vertices + 2 * edge_bytes) as far:
         result = tg.pagerank(far, tol_l1=0, max_iterations=6)
         assert [iteration.moved["filter"] for iteration in result.trace] == [edge_bytes, 0, 0, 0, 0, 0]
-    with stored(graph, memory=60 * graph.num_vertices + edge_bytes // 2) as far:
+    with stored(graph, memory=80 * graph.num_vertices + edge_bytes // 2) as far:
         first, *later = (iteration.moved["filter"] for iteration in tg.pagerank(far, tol_l1=0, max_iterations=6).trace)
         assert first == edge_bytes
         assert all(edge_bytes // 2 < moved < edge_bytes * 9 // 10 for moved in later)
 
 
-def test_hot_rows_are_found_near_again() -> None:
+@pytest.mark.parametrize("transfer", ["compact", "zero_copy"])
+def test_rows_that_move_alone_come_in_parts(transfer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = tg.generate.grid(60, 60, weights=(1, 50), runtime="numpy")
+    with stored(graph) as far:
+        whole = tg.sssp(far, 0, transfer=transfer, parents=False)
+        monkeypatch.setattr(loader, "BYTES_PER_ROW", 1 << 40)  # so that a load has as few rows as it may
+        parts = tg.sssp(far, 0, transfer=transfer, parents=False)
+    np.testing.assert_array_equal(parts.distances, whole.distances)
+    assert [one.blocks[transfer] for one in parts.trace] == [one.blocks[transfer] for one in whole.trace]
+    assert parts.trace.moved_bytes >= whole.trace.moved_bytes
+
+
+@pytest.mark.parametrize("run", [tg.pagerank, tg.hits])
+def test_sums_take_32_bytes_per_vertex(run: Any) -> None:
+    graph = tg.generate.rmat(14, 8, seed=1, runtime="numpy").symmetrize()
+    with stored(graph, memory=40 * graph.num_vertices + graph.num_arcs // 2) as far:
+        found = run(far, tol_l1=0, max_iterations=3)
+        np.testing.assert_allclose(found.values, run(graph, tol_l1=0, max_iterations=3).values, rtol=1e-9)
+
+
+def test_small_blocks_start_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tg.generate.rmat(10, 8, seed=1, weights=(1, 9), runtime="numpy").symmetrize()
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a thread for a few thousand edges")
+
+    monkeypatch.setattr(team, "watch_team", refuse)
+    monkeypatch.setattr(watch, "watch_team", refuse)
+    with stored(graph) as far:
+        for run in (tg.pagerank, tg.wcc, tg.hits, lambda far: tg.sssp(far, 0, parents=False)):
+            run(far)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_degrees_and_checks_do_not_touch_the_mapped_file(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far_file, "PART_SIZE", 100)
+    graph = tg.generate.rmat(9, 8, seed=1, runtime="numpy")
+    graph = graph if directed else graph.symmetrize()
+    with stored(graph) as far:
+        np.testing.assert_array_equal(far.out_degrees(), graph.out_degrees())
+        np.testing.assert_array_equal(far.in_degrees(), graph.in_degrees())
+        tensors, metadata = store.read_tensors(far.path)
+        offsets = tensors["out_offsets"].copy()
+        offsets[299] = offsets[298] - 1  # the last entry of a part
+        broken = Path(far.path).with_name("broken.safetensors")
+        store.write_tensors(broken, {**tensors, "out_offsets": offsets}, metadata)
+        with pytest.raises(FileFormatError, match=r"out_offsets.* falls from .* at vertex 298"):
+            tg.open(broken, "1MiB")
+
+
+def test_hot_rows_are_found_near_again() -> None:
+    graph = tg.generate.grid(120, 120, weights=(1, 50), runtime="numpy")
     with stored(graph, memory=60 * graph.num_vertices) as far:
         for run in (lambda graph, **how: tg.run(WidestPath(0), graph, **how), ALGORITHMS["sssp"]):
             near, blocks = run(graph), run(far, transfer="compact")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,18 @@ def test_any_part_is_what_was_written(numbers: tuple[Path, np.ndarray], direct: 
             found = read(file, FarArray(8, np.dtype(np.int32), content.size), first, last)
             np.testing.assert_array_equal(found, content[first:last])
             file.check_unchanged()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7, 8, 9, 15, 100])
+def test_parts_overlap_by_one(numbers: tuple[Path, np.ndarray], size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, content = numbers
+    monkeypatch.setattr(far_file, "PART_SIZE", 8)
+    with FarFile(path) as file:
+        parts = [part.copy() for part in file.parts(FarArray(8, np.dtype(np.int32), size))]
+    assert all(0 < part.size <= 8 for part in parts)
+    assert all(before[-1] == after[0] for before, after in pairwise(parts))
+    whole = [parts[0], *(part[1:] for part in parts[1:])] if parts else [content[:0]]
+    np.testing.assert_array_equal(np.concatenate(whole), content[:size])
 
 
 def test_a_file_that_is_too_short_is_an_error_with_the_position(tmp_path: Path) -> None:

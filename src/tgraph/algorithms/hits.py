@@ -21,12 +21,14 @@ from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
 SMALLEST_SUM = 1e-300  # avoids 0 / 0 where there are no edges
+SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
 
 class HITS(Program):
     """Hubs and authorities by turns."""
 
     active = "all"
+    compute_bytes = 9  # one tensor of float64 and slices
 
     def __init__(self, tol_l1: float, weighted: bool) -> None:
         self.tolerance = tol_l1
@@ -37,15 +39,18 @@ class HITS(Program):
         return {"hubs": start, "authorities": graph.full(0.0, "float64")}, None
 
     def compute(self, state: State, edges: Edges) -> Tensor:
-        """Take authorities from hubs, then hubs from authorities; at most five tensors `[V]` at a time."""
+        """Take authorities from hubs, then hubs from authorities; three tensors `[V]` at a time."""
         runtime, old = edges.graph.runtime, state.fields["hubs"]
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
-        authorities = authorities / maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
+        authorities /= maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
         state.fields["authorities"] = authorities
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
-        hubs = hubs / maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
+        hubs /= maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
         state.fields["hubs"] = hubs
-        return runtime.reduce(absolute(hubs - old), "sum")
+        count = edges.graph.num_vertices
+        size = max(SMALLEST_SLICE, -(-count // SLICES))
+        slices = [slice(first, first + size) for first in range(0, count, size)]
+        return sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices)
 
 
 def hits(

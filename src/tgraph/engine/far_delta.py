@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.engine.far_runs import FarRun
+from tgraph.engine.far_runs import FarRun, is_in_rows
 from tgraph.kernels.cpu.fused.block_delta import BlockDelta, Pending, can_send_changes
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.team import team_size
@@ -62,9 +62,9 @@ class FarDelta(FarRun):
             self._edges.no_edges,
             self._fields,
             np.zeros(graph.num_vertices, main.dtype),
-            _split_receivers(graph, direction),
+            _split_receivers(graph, direction, self._edges.offsets),
         )
-        self._edges.cut()
+        self._edges.cut(in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
         self._transfer, self._is_spread = transfer, False
         self._units = _units(self._edges.blocks)
         rows = [(self._edges.blocks[one[0]].first_row, self._edges.blocks[one[-1]].last_row) for one in self._units]
@@ -143,7 +143,7 @@ class FarDelta(FarRun):
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
         firsts = [self._units[unit][0] for unit in far.tolist()]
-        ways = self._ways(self._transfer, link, firsts, pending.requests[far], pending.page_bytes[far])
+        ways = self._ways(self._transfer, link, loader, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
         touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
         self._send(loader, pending, far, ways)
@@ -174,12 +174,12 @@ def _units(blocks: list[Block]) -> list[list[int]]:
     return units
 
 
-def _split_receivers(graph: FarGraph, direction: str) -> Array:
+def _split_receivers(graph: FarGraph, direction: str, near_offsets: Array) -> Array:
     """Return the ranges of receivers, `[threads + 1]`: about as many edges end in each, if the file knows how many."""
     size, count = team_size(graph.num_arcs), graph.num_vertices
     other = "in" if direction == "out" else "out"
     if not graph.directed or other == "out" or graph.has_in_edges:
-        offsets = graph.adjacency(other).to_numpy()[0]
+        offsets = graph.adjacency(other).to_numpy()[0] if graph.directed else near_offsets
         inner = np.searchsorted(offsets, graph.num_arcs * np.arange(1, size) // size)
     else:
         inner = count * np.arange(1, size) // size

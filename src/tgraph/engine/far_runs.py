@@ -33,6 +33,11 @@ CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is fo
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
 
 
+def is_in_rows(transfer: str) -> bool:
+    """Say whether only rows are moved, never blocks."""
+    return transfer in ("compact", "zero_copy")
+
+
 class FarRun:
     """What they share: the budget, the edges in blocks, and the checkpoint."""
 
@@ -90,17 +95,20 @@ class FarRun:
     def _take_up(self, noted: dict[str, Any]) -> None:
         """Take the numbers of a checkpoint over."""
 
-    def _ways(self, transfer: str, link: Link, numbers: list[int], requests: Array, page_bytes: Array) -> list[str]:
+    def _ways(
+        self, transfer: str, link: Link, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array
+    ) -> list[str]:
         """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
 
-        `requests` and `page_bytes` are what the active rows of each would take of the neighbours.
+        `requests` and `page_bytes` are what the active rows of each would take of the neighbours. A block that will
+        stay near is moved whole, which happens only once.
         """
         if transfer != "hybrid":
             return [transfer] * len(numbers)
         block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
         requests = requests * (2 if self._edges.has_weights else 1)
         chosen = choose_transfers(link, block_bytes, requests, self._with_weights(page_bytes))
-        return [TRANSFERS[way] for way in chosen]
+        return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
         """Return the bytes that the system will read for blocks that are used in place."""
@@ -203,7 +211,8 @@ class FarPush(FarRun):
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
-        self._edges.cut(cached=CACHED_PART if cache == "rows" else 0.0)
+        cached = CACHED_PART if cache == "rows" else 0.0
+        self._edges.cut(cached=cached, in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
         self._transfer = transfer
 
     def _text(self) -> str:
@@ -225,7 +234,7 @@ class FarPush(FarRun):
             counts = self._kernel.count_active(self._edges.blocks, *place)
             numbers = np.flatnonzero(counts.edges)
             named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
-            ways = self._ways(self._transfer, link, named, counts.requests[numbers], page_bytes)
+            ways = self._ways(self._transfer, link, loader, named, counts.requests[numbers], page_bytes)
             touched = self._touched(loader, named, ways, page_bytes)
             for loaded in loader.stream(named, ways, self._kernel.active):
                 if loaded.rows is None:

@@ -21,14 +21,12 @@ from tgraph.engine.fields import edge_fields, initial_fields
 from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError, MemoryBudgetError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import FarFile, FarGraph, OffloadedGraph
+from tgraph.memory import FarGraph, OffloadedGraph
 from tgraph.program import Plan, Program, State, plan
 from tgraph.results import Result, Trace
 from tgraph.results.progress import Progress
 from tgraph.run import Options
 from tgraph.runtime import Array, Tensor
-
-TEMPORARY_BYTES = 24  # per vertex, of tensors that `compute` makes and drops
 
 
 def run(program: Program, graph: Graph, options: Options) -> Result:
@@ -45,9 +43,9 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     planned, state = plan(program, tuple(fields), tuple(edge_fields(program, graph))), State(fields)
     if planned.has_compute and options.kernel != "plain":
         _refuse_checkpoint(program, options)
-        field_bytes = sum(graph.runtime.dtype(tensor).itemsize for tensor in fields.values()) * graph.num_vertices
+        per_vertex = sum(graph.runtime.dtype(tensor).itemsize for tensor in fields.values()) + program.compute_bytes
         del fields, active, state
-        return _run_compute(program, graph, options, field_bytes + TEMPORARY_BYTES * graph.num_vertices)
+        return _run_compute(program, graph, options, per_vertex * graph.num_vertices)
     trace = Trace("out_of_memory", "fused")
     mask = None if active is None else graph.runtime.to_numpy(active)
     try:
@@ -63,7 +61,7 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     converged, name = False, type(program).__name__
     with (
         Progress(name, options.progress, options.max_iterations) as progress,
-        FarFile(graph.path, graph.identity) as file,
+        graph.open_file() as file,
     ):
         try:
             if options.checkpoint is not None:
@@ -102,7 +100,7 @@ def _result(program: Program, graph: Graph, state: State, trace: Trace, converge
 
 def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_bytes: int) -> Result:
     """Run a program that overrides `compute`: its tensors are near, `edges.aggregate` streams the edges."""
-    with FarFile(graph.path, graph.identity) as file:
+    with graph.open_file() as file:
 
         def make_edges(_graph: Graph, direction: str, edge_data: Mapping[str, Tensor], _kernel: str) -> FarEdges:
             return FarEdges(graph, file, vertex_bytes, direction, edge_data)

@@ -6,6 +6,7 @@ Kernels do not check bounds, so whatever a file says must be made sure of here.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -19,16 +20,24 @@ FilePath: TypeAlias = str | os.PathLike[str]
 
 def check_offsets(path: FilePath, name: str, offsets: Array, num_arcs: int) -> None:
     """Raise unless the offsets start at 0, never fall and end at the number of stored edges. O(V)."""
-    if not offsets.size:
+    check_parts_of_offsets(path, name, [offsets] if offsets.size else [], num_arcs)
+
+
+def check_parts_of_offsets(path: FilePath, name: str, parts: Iterable[Array], num_arcs: int) -> None:
+    """Check offsets that come in parts, none of them empty; each begins with the last entry of the one before."""
+    vertex, last = 0, None  # the first of a part, the last entry so far
+    for offsets in parts:
+        if last is None and offsets[0] != 0:
+            raise FileFormatError(path, name, f"starts at {offsets[0]}, not at 0")
+        falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+        if falls.size:
+            values = f"from {offsets[falls[0]]} to {offsets[falls[0] + 1]}"
+            raise FileFormatError(path, name, f"falls {values} at vertex {vertex + falls[0]}")
+        vertex, last = vertex + offsets.size - 1, int(offsets[-1])
+    if last is None:
         raise FileFormatError(path, name, "is empty; it needs one entry more than there are vertices")
-    if offsets[0] != 0:
-        raise FileFormatError(path, name, f"starts at {offsets[0]}, not at 0")
-    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
-    if falls.size:
-        vertex = falls[0]
-        raise FileFormatError(path, name, f"falls from {offsets[vertex]} to {offsets[vertex + 1]} at vertex {vertex}")
-    if offsets[-1] != num_arcs:
-        raise FileFormatError(path, name, f"ends at {offsets[-1]}, but {num_arcs} edges are stored")
+    if last != num_arcs:
+        raise FileFormatError(path, name, f"ends at {last}, but {num_arcs} edges are stored")
 
 
 def check_neighbors(path: FilePath, name: str, neighbors: Array, num_vertices: int) -> None:

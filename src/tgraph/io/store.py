@@ -22,6 +22,7 @@ import mmap
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,10 +40,12 @@ from tgraph.io.rows import FilePath, check_neighbors, check_offsets
 from tgraph.runtime import Array
 
 FORMAT, VERSION = "tgraph", 1
+LARGEST_HEADER_BYTES = 1 << 20  # that is worth fetching; the header of a graph has a few hundred
 
 _DTYPES = {"I64": "<i8", "I32": "<i4", "F64": "<f8", "F32": "<f4", "U8": "|u1"}
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _WEIGHT_DTYPES = ("I64", "I32", "F64", "F32")
+OffsetsCheck: TypeAlias = Callable[[FilePath, str, Array, int], None]  # raises
 _Tensors: TypeAlias = dict[str, tuple[str, Array]]  # name: (the format's name of the type, array)
 _LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
 
@@ -69,14 +72,19 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
     Graph(3 vertices, 2 edges, directed, unweighted, labelled, numpy on cpu)
     """
     check_choice("check", check, CHECKS)
+    return map_graph(path, check).to(runtime, device)
+
+
+def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck = check_offsets) -> Graph:
+    """Do what `read` does, on NumPy; `check_rows(path, name, offsets, num_arcs)` makes sure of offsets."""
     _check_not_compressed(path)
     metadata = _read_metadata(path)
     tensors = _map_tensors(path)
-    out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights")
+    out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_rows)
     directed = metadata["directed"]
     reverse = None
     if directed and "in_offsets" in tensors:
-        reverse = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights")
+        reverse = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights", check_rows)
         _check_same_size(path, out, reverse)
     _check_num_edges(path, metadata, out.num_arcs)
     labels = _read_labels(path, tensors, out.num_vertices)
@@ -95,7 +103,7 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
             check_neighbors(path, "in_sources", reverse.neighbors, out.num_vertices)
     if check == "all":
         _check_fully(path, graph)
-    return graph.to(runtime, device)
+    return graph
 
 
 def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
@@ -105,7 +113,7 @@ def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
     """
     _check_not_compressed(path)
     metadata, tensors = _read_metadata(path), _map_tensors(path)
-    rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights")
+    rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)
     _check_num_edges(path, metadata, rows.num_arcs)
     return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
 
@@ -157,6 +165,7 @@ def _read_metadata(path: FilePath) -> dict[str, Any]:
     """Let the safetensors library validate the header and return the graph's properties."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{os.fspath(path)} does not exist or is no file")
+    _fetch_header(path)
     try:
         with safe_open(os.fspath(path), framework="numpy") as opened:
             metadata = opened.metadata() or {}
@@ -171,6 +180,18 @@ def _read_metadata(path: FilePath) -> dict[str, Any]:
     properties = {name: _property(path, metadata, name, kind) for name, kind in types.items()}
     found = _property(path, metadata, "weight_range", list) if "weight_range" in metadata else None
     return {**properties, "weight_range": None if found is None else tuple(found)}
+
+
+def _fetch_header(path: FilePath) -> None:
+    """Bring the pages of the header near, and no others: the library maps the file, and for a page that is missing the
+    system reads megabytes around it, which may be more than a budget has.
+    """
+    if not hasattr(os, "posix_fadvise"):
+        return
+    with open(path, "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        header_bytes = int.from_bytes(file.read(8), "little")
+        file.read(min(header_bytes, LARGEST_HEADER_BYTES))
 
 
 def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -> Any:
@@ -248,10 +269,12 @@ def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...
     return array
 
 
-def _adjacency(path: FilePath, tensors: _Tensors, offsets: str, neighbors: str, weights: str) -> Adjacency:
+def _adjacency(
+    path: FilePath, tensors: _Tensors, offsets: str, neighbors: str, weights: str, check_rows: OffsetsCheck
+) -> Adjacency:
     offset_array = _tensor(path, tensors, offsets, ("I64",))
     neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
-    check_offsets(path, offsets, offset_array, neighbor_array.size)
+    check_rows(path, offsets, offset_array, neighbor_array.size)
     expected = index_dtype(offset_array.size - 1)
     if neighbor_array.dtype != expected:
         raise FileFormatError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tgraph.layout.partition import Block, cut_by_edges
@@ -14,9 +16,12 @@ from tgraph.runtime import Array
 
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
+SMALL_BLOCK_BYTES = 64 << 10  # not less unless near memory for edges does not hold four
+BLOCKS_THAT_STAY = 8  # at least, where all do
+ROW_PART = 16  # one part in so many of near memory for edges is for lists of rows, where they move alone
+BYTES_PER_BLOCK = 150_000  # that could be moved in the time which a block costs beside being moved
 SLACK = 10  # one part in so many stays free, for the interpreter, and for pages that the system frees late
-SMALLEST_SLACK = 16 << 20  # but at least this, if it is not more than an eighth
-BLOCKS_IN_BUDGET = 16  # blocks are made so small that near memory for edges holds as many
+FIXED_BYTES = 512 << 10  # of Python's objects and threads: with a sixteenth, stay free too; at most an eighth
 
 
 class EdgeStream:
@@ -26,12 +31,12 @@ class EdgeStream:
         neighbors, weights = graph.far_rows(direction)
         self._arrays = neighbors, weights if with_weights else None
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
-        self._cached_bytes = 0
+        self._cached_bytes = self._row_bytes = 0
         graph.adjacency(direction)  # raises if the file does not have it
         offsets = graph.far_offsets(direction)
         num_bytes = aligned_bytes(offsets.num_bytes)
         budget.take(f"{direction} offsets", num_bytes)
-        with FarFile(graph.path, graph.identity) as file:
+        with graph.open_file() as file:
             read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes))
             self.offsets: Array = read.wait()
         self.blocks: list[Block] = []
@@ -57,22 +62,64 @@ class EdgeStream:
         neighbors, weights = self._arrays
         return np.empty(0, neighbors.dtype), None if weights is None else np.empty(0, weights.dtype)
 
-    def cut(self, part: float = 1.0, cached: float = 0.0) -> None:
+    def cut(self, part: float = 1.0, cached: float = 0.0, in_rows: bool = False, all_in_rows: bool = False) -> None:
         """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near.
 
-        A part `cached` of what those would get goes to a cache of hot rows.
+        With `in_rows`, rows of a block can be moved alone, and lists of them take their part; with `all_in_rows` also
+        those of blocks that would stay, which then are not larger than others. A part `cached` of what blocks that stay
+        would get goes to a cache of hot rows.
         """
         budget = self._budget
-        slack = max(budget.limit // SLACK, min(SMALLEST_SLACK, budget.limit // 8))
-        available = int((budget.free - slack) * part)
-        block_bytes = min(BLOCK_BYTES, max(available // BLOCKS_IN_BUDGET, SMALLEST_BLOCK_BYTES))
-        self.blocks = cut_by_edges(self.offsets, block_bytes // self.edge_bytes)
+        slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
+        available = max(int((budget.free - slack) * part), 0)
+        all_stay = int(self.offsets[-1]) * self.edge_bytes + self._spare_bytes <= available and not all_in_rows
+        if in_rows and not all_stay:
+            self._row_bytes = available // ROW_PART
+            budget.take(f"{self._direction} rows", self._row_bytes)
+            available -= self._row_bytes
+        edges_per_block = self._choose_block_bytes(available) // self.edge_bytes
+        self.blocks = cut_by_edges(self.offsets, edges_per_block)
         largest = max((block.num_edges for block in self.blocks), default=0)
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
+        all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
+        if all_bytes <= available and all(block.is_whole for block in self.blocks):
+            buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
         budget.take(f"{self._direction} kept blocks", self._kept_bytes)
+        if buffer_bytes and not all_in_rows:
+            self.blocks = self._join_those_that_stay(edges_per_block)
+
+    @property
+    def _spare_bytes(self) -> int:
+        """What large blocks that stay take beyond their edges: what is read begins and ends at pages."""
+        return 2 * BLOCKS_THAT_STAY * BlockLoader.bytes_for(self._arrays, 0)
+
+    def _join_those_that_stay(self, edges_per_block: int) -> list[Block]:
+        """Return fewer and larger blocks for the first rows, which stay near and need no buffers."""
+        num_edges = (self._kept_bytes - self._spare_bytes) // self.edge_bytes
+        if num_edges < BLOCKS_THAT_STAY * edges_per_block:
+            return self.blocks
+        row = int(np.searchsorted(self.offsets, num_edges, "right")) - 1
+        first = cut_by_edges(self.offsets, num_edges // (BLOCKS_THAT_STAY - 1), 0, row)
+        if len(first) > BLOCKS_THAT_STAY or not all(block.is_whole for block in first):
+            return self.blocks
+        return [*first, *cut_by_edges(self.offsets, edges_per_block, row)]
+
+    def _choose_block_bytes(self, available: int) -> int:
+        """Return how large blocks should be, where so many bytes of near memory are for edges.
+
+        Small ones cost time for each; of large ones the buffers take room from blocks that stay near. An iteration that
+        moves F bytes which do not stay, with buffers for B blocks of b bytes, takes the least where
+        (F + B * b) * (1 + BYTES_PER_BLOCK / b) is smallest.
+        """
+        too_many = int(self.offsets[-1]) * self.edge_bytes - available
+        if too_many > 0:
+            wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
+        else:
+            wanted = available // BLOCKS_THAT_STAY
+        return min(BLOCK_BYTES, max(min(wanted, available // 4), SMALLEST_BLOCK_BYTES))
 
     def _room_for_cache(self, part: float) -> int:
         """Take room for a cache from that of blocks that stay near; return its bytes, 0 for none."""
@@ -97,9 +144,9 @@ class EdgeStream:
 
     def release(self) -> None:
         """Give back what was taken of the budget; the stream is of no use then."""
-        for purpose in ("offsets", "buffers", "cache", "kept blocks"):
+        for purpose in ("offsets", "rows", "buffers", "cache", "kept blocks"):
             self._budget.release(f"{self._direction} {purpose}")
 
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
-        return BlockLoader(file, self._arrays, self.offsets, self.blocks, self._kept_bytes)
+        return BlockLoader(file, self._arrays, self.offsets, self.blocks, self._kept_bytes, self._row_bytes)

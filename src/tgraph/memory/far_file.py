@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from tgraph.runtime import Array
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
+PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
 
 FileIdentity: TypeAlias = tuple[int, int, int]  # inode, bytes, time of the last change
@@ -85,7 +87,12 @@ class PendingRead:
 class FarFile:
     """An open file, read by several threads. Use it as a context manager."""
 
-    def __init__(self, path: str | os.PathLike[str], identity: FileIdentity | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        identity: FileIdentity | None = None,
+        requests_in_flight: int = REQUESTS_IN_FLIGHT,
+    ) -> None:
         """Open a file; `identity` is what it was when something else was learned from it."""
         self.path = os.fspath(path)
         self._descriptor, self._is_direct = _open(self.path)
@@ -96,7 +103,8 @@ class FarFile:
             os.close(self._descriptor)
             raise
         self._mapping: Array | None = None
-        self._readers = ThreadPoolExecutor(REQUESTS_IN_FLIGHT, "tgraph-read")
+        self._requests_in_flight = requests_in_flight
+        self._readers = ThreadPoolExecutor(requests_in_flight, "tgraph-read")
 
     def __enter__(self) -> FarFile:
         return self
@@ -118,10 +126,16 @@ class FarFile:
         ]
         return PendingRead(futures, view)
 
+    def parts(self, array: FarArray) -> Iterator[Array]:
+        """Yield an array in parts, each until the next; each begins with the element that the one before ends with."""
+        buffer = make_buffer(aligned_bytes(PART_SIZE * array.dtype.itemsize))
+        for first in range(0, max(array.size - 1, min(array.size, 1)), PART_SIZE - 1):
+            yield self.start_read(array, first, min(first + PART_SIZE, array.size), buffer).wait()
+
     def start_ranges(self, ranges: Array, end: int, buffer: Array, dtype: np.dtype[Any]) -> PendingRead:
         """Begin to read aligned ranges of bytes `[N, 2]` one behind the other; none is needed beyond `end`."""
         places = np.concatenate([[0], np.cumsum(ranges[:, 1] - ranges[:, 0])])
-        batches = np.array_split(np.arange(len(ranges)), REQUESTS_IN_FLIGHT)
+        batches = np.array_split(np.arange(len(ranges)), self._requests_in_flight)
         futures = [
             self._readers.submit(self._read_ranges, ranges[batch], places[batch], end, buffer)
             for batch in batches

@@ -6,15 +6,20 @@ import os
 from collections.abc import Iterable
 from typing import Any, NoReturn, overload
 
+import numpy as np
+
 from tgraph import runtime as runtimes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
+from tgraph.io.rows import check_parts_of_offsets
 from tgraph.memory.budget import format_bytes, parse_bytes
-from tgraph.memory.far_file import FarArray, FileIdentity, identify
+from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
+from tgraph.runtime import Array, Tensor
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
+_BYTES_PER_READER = 4 << 20  # of the budget: a thread that reads takes 60 KiB, of its own and of the system
 _OFFSETS = {"out": "out_offsets", "in": "in_offsets"}
 _TURNED = {"out_offsets": "in_offsets", "in_offsets": "out_offsets"}
 _TURNED |= {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
@@ -61,6 +66,23 @@ class FarGraph(Graph):
         """Whether the rows of incoming edges are in the file too, or the same as those of outgoing ones."""
         return not self.directed or "in_sources" in self._places
 
+    def out_degrees(self) -> Tensor:
+        """Return the number of outgoing edges of every vertex, `[V] int64`, from offsets that are not mapped."""
+        return self._degrees("out")
+
+    def in_degrees(self) -> Tensor:
+        """Return the number of incoming edges of every vertex, `[V] int64`."""
+        return self._degrees("in")
+
+    def _degrees(self, direction: str) -> Tensor:
+        self.adjacency(direction)  # raises if the file does not have it
+        degrees, first = np.empty(self.num_vertices, np.int64), 0
+        with self.open_file() as file:
+            for offsets in file.parts(self.far_offsets(direction)):
+                np.subtract(offsets[1:], offsets[:-1], out=degrees[first : first + offsets.size - 1])
+                first += offsets.size - 1
+        return self.runtime.asarray(degrees)
+
     def adjacency(self, direction: str) -> Adjacency:
         """Return the mapped rows of outgoing (`"out"`) or incoming (`"in"`) edges."""
         if direction == "in" and not self.has_in_edges:
@@ -78,6 +100,11 @@ class FarGraph(Graph):
     def far_offsets(self, direction: str) -> FarArray:
         """Return where the offsets of one direction lie in the file."""
         return self._places[_OFFSETS["out" if not self.directed else direction]]
+
+    def open_file(self) -> FarFile:
+        """Open the file to be read, by as many threads as the budget has room for."""
+        readers = min(max(self.memory // _BYTES_PER_READER, 2), REQUESTS_IN_FLIGHT)
+        return FarFile(self.path, self.identity, readers)
 
     def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return the graph with mapped tensors of another runtime; the edges stay where they are."""
@@ -165,7 +192,7 @@ def open(
         mapped = store.read(path, check="offsets", runtime="torch", device="cpu")
         return leave_in_host_memory(mapped, memory, device, pins=False)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
-    graph = store.read(path, check="offsets", runtime="numpy")
+    graph = store.map_graph(path, check_rows=_check_far_offsets)
     store.forget_pages(graph.adjacency("out").to_numpy()[1])
     graph = graph.to(runtimes.get(runtime).name)
     places = {name: FarArray(*place) for name, place in store.locate(path).items()}
@@ -186,3 +213,9 @@ def open(
         reverse=reverse,
         weight_range=graph._weight_range,
     )
+
+
+def _check_far_offsets(path: str | os.PathLike[str], name: str, _mapped: Array, num_arcs: int) -> None:
+    """Check offsets past the page cache: pages of a mapped file come with megabytes that nobody asked for."""
+    with FarFile(path, requests_in_flight=1) as file:
+        check_parts_of_offsets(path, name, file.parts(FarArray(*store.locate(path)[name])), num_arcs)

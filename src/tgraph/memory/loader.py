@@ -10,6 +10,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
+BYTES_PER_ROW = 320  # that is moved alone: where it lies, in every load under way, and while that is found out
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,15 @@ class BlockLoader:
         offsets: Array,
         blocks: Sequence[Block],
         kept_bytes: int,
+        row_bytes: int = 1 << 40,
     ) -> None:
+        """Move these blocks; `kept_bytes` are for those that stay, `row_bytes` for lists of rows that move alone."""
         self.blocks, self._moved = blocks, Moved()
+        self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
-        largest = max((block.num_edges for block in blocks), default=0)
+        passing = [block.num_edges for number, block in enumerate(blocks) if number not in self._to_keep]
+        largest = max(passing or [block.num_edges for block in blocks], default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
 
     @staticmethod
@@ -90,12 +96,16 @@ class BlockLoader:
                 self._moved.num_blocks["kept"] += 1
                 yield self._kept[number]
         wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
-        missing = [(number, way) for number, way in wanted if number not in self._kept]
-        coming = deque(sorted(missing, key=lambda one: one[0] not in self._to_keep))
+        missing = [
+            part for number, way in wanted if number not in self._kept for part in self._parts(number, way, active)
+        ]
+        coming = deque(sorted(missing, key=lambda part: part.number not in self._to_keep))
         free, pending = list(self._buffers), deque[_Load]()
-        while coming or pending:
+        while True:
             while coming and free:
-                pending.append(self._start(coming, free, active))
+                pending.extend(self._start(coming, free, active))
+            if not pending:
+                break
             load = pending.popleft()
             started = time.perf_counter()
             loaded = load.wait()
@@ -107,29 +117,50 @@ class BlockLoader:
                 free.append(load.buffers)
         self._file.check_unchanged()
 
-    def _start(self, coming: deque[tuple[int, str]], free: list[list[Array]], active: Array | None) -> _Load:
-        """Begin to move the block that comes next, and with it others of which only rows are moved."""
-        number, way = coming.popleft()
-        self._moved.num_blocks[way] += 1
+    def _parts(self, number: int, way: str, active: Array | None) -> Iterator[_Part]:
+        """Yield a block whole, or ranges of its rows if too many for a load are to be moved alone."""
+        block = self.blocks[number]
+        num_rows = block.last_row - block.first_row
+        if way != "filter":
+            assert active is not None
+            if np.count_nonzero(active[block.first_row : block.last_row]) > self._most_rows:
+                num_rows = self._most_rows
+        for first in range(block.first_row, block.last_row, num_rows):
+            yield _Part(number, first, min(first + num_rows, block.last_row), way)
+
+    def _start(self, coming: deque[_Part], free: list[list[Array]], active: Array | None) -> list[_Load]:
+        """Begin to move what comes next; where only rows are moved, all that fits, which may turn out to be none."""
+        way = coming[0].way
         if way == "filter":
-            return self._start_block(number, free)
+            return [self._start_block(coming.popleft().number, free)]
         assert active is not None
-        last, joined = number, [self._active_rows(number, active)]
-        room = self._room_beside(joined[0]) if way == "compact" else []
-        while coming and coming[0][1] == way and coming[0][0] > last:
-            more = self._active_rows(coming[0][0], active)
-            room = [left - size for left, size in zip(room, self._page_bytes(more), strict=False)]
-            if any(left < 0 for left in room):
-                break
-            joined.append(more)
-            self._moved.num_blocks[way] += 1
-            last, _ = coming.popleft()
+        joined = self._join(coming, way, active)
+        if not joined:
+            return []
         rows = _Rows.join(joined)
-        return self._start_rows(rows, free.pop()) if way == "compact" else self._map(rows)
+        return [self._start_rows(rows, free.pop()) if way == "compact" else self._map(rows)]
+
+    def _join(self, coming: deque[_Part], way: str, active: Array) -> list[_Rows]:
+        """Take parts that ascend and are moved in the same way, as many as fit; return the active rows of each."""
+        joined, last, num_rows = list[_Rows](), (-1, -1), 0
+        room = [buffer.size for buffer in self._buffers[0]] if way == "compact" else []
+        while coming and coming[0].way == way and coming[0][:2] > last:
+            more = self._active_rows(coming[0], active)
+            if more.rows.size:
+                room = [left - size for left, size in zip(room, self._page_bytes(more), strict=False)]
+                num_rows += more.rows.size
+                if joined and (num_rows > self._most_rows or any(left < 0 for left in room)):
+                    break
+                joined.append(more)
+            part = coming.popleft()
+            last = part[:2]
+            self._moved.num_blocks[way] += part.first_row == self.blocks[part.number].first_row
+        return joined
 
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
         block, is_kept = self.blocks[number], number in self._to_keep
+        self._moved.num_blocks["filter"] += 1
         buffers = self._make_buffers(block.num_edges) if is_kept else free.pop()
         reads = []
         for array, buffer in zip(self._arrays, buffers, strict=True):
@@ -137,22 +168,17 @@ class BlockLoader:
             self._moved.num_bytes["filter"] += block.num_edges * array.dtype.itemsize
         return _Load(number, block, buffers, reads, is_kept=is_kept)
 
-    def _active_rows(self, number: int, active: Array) -> _Rows:
-        block = self.blocks[number]
-        rows = np.flatnonzero(active[block.first_row : block.last_row]) + block.first_row
+    def _active_rows(self, part: _Part, active: Array) -> _Rows:
+        block = self.blocks[part.number]
+        rows = np.flatnonzero(active[part.first_row : part.last_row]) + part.first_row
         firsts = np.maximum(self._offsets[rows], block.first_edge)
         lasts = np.minimum(self._offsets[rows + 1], block.last_edge)
         has_edges = lasts > firsts
-        return _Rows(number, block, rows[has_edges], firsts[has_edges], lasts[has_edges])
+        return _Rows(part.number, block, rows[has_edges], firsts[has_edges], lasts[has_edges])
 
     def _page_bytes(self, rows: _Rows) -> list[int]:
         """Return the bytes of pages that some rows take behind others, of each array."""
         return [plan_compact(array, rows.firsts, rows.lasts).num_bytes + JOINED_BYTES for array in self._arrays]
-
-    def _room_beside(self, rows: _Rows) -> list[int]:
-        """Return the bytes that some rows leave of a buffer for each array."""
-        sizes = zip(self._buffers[0], self._page_bytes(rows), strict=True)
-        return [buffer.size - size for buffer, size in sizes]
 
     def _start_rows(self, rows: _Rows, buffers: list[Array]) -> _Load:
         """Begin to read the pages of some rows."""
@@ -182,6 +208,15 @@ class BlockLoader:
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
         return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]
+
+
+class _Part(NamedTuple):
+    """Some rows of a block that is to be moved."""
+
+    number: int
+    first_row: int
+    last_row: int  # not included
+    way: str
 
 
 @dataclass(frozen=True)

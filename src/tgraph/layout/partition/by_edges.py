@@ -16,17 +16,20 @@ from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.runtime import Array
 
 
-def cut_by_edges(offsets: Array, edges_per_block: int) -> list[Block]:
+def cut_by_edges(offsets: Array, edges_per_block: int, first_row: int = 0, last_row: int | None = None) -> list[Block]:
     """Return blocks of at most `edges_per_block` edges, which together hold all rows of `offsets [V+1]`, in order.
+
+    Those from `first_row` to `last_row`, not included, if not all are wanted.
 
     >>> blocks = cut_by_edges(np.array([0, 2, 3, 6, 7, 8, 10, 10]), 4)
     >>> [(block.first_row, block.last_row, block.num_edges) for block in blocks]
     [(0, 2, 3), (2, 4, 4), (4, 7, 3)]
     """
-    blocks, row, num_rows = [], 0, offsets.size - 1
-    while row < num_rows:
+    blocks, row = [], first_row
+    end_row = offsets.size - 1 if last_row is None else last_row
+    while row < end_row:
         first = int(offsets[row])
-        end = int(np.searchsorted(offsets, first + edges_per_block, "right")) - 1
+        end = min(int(np.searchsorted(offsets, first + edges_per_block, "right")) - 1, end_row)
         if end > row:
             blocks.append(Block(row, end, first, int(offsets[end])))
             row = end

@@ -24,7 +24,7 @@ from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.team import as_unsigned, team_size
-from tgraph.kernels.cpu.watch import Watch
+from tgraph.kernels.cpu.watch import run_briefly
 from tgraph.runtime.protocol import Array
 
 CHUNK = 4096  # rows of which all threads take what is pending, before they send it
@@ -246,7 +246,7 @@ class BlockDelta:
         that are read in one request.
         """
         arguments, found = self._measured(is_first, threshold, rows, place)
-        Watch().run(self._module.measure, team_size(self.pending.size), *arguments)
+        run_briefly(self._module.measure, team_size(self.pending.size), *arguments)
         self.total_change = float(np.cumsum(found[6])[-1]) if len(rows) else 0.0
         return Pending(*found[:6])
 
@@ -263,7 +263,7 @@ class BlockDelta:
         size = min(team_size(block.num_edges), self._splits.size - 1)
         splits = self._splits if size == self._splits.size - 1 else self._splits[[0, -1]]
         how = everything, times, threshold, splits
-        Watch().run(self._module.push, splits.size - 1, *self._arguments(block, rows, how, neighbors, weights))
+        run_briefly(self._module.push, splits.size - 1, *self._arguments(block, rows, how, neighbors, weights))
 
     def _arguments(
         self, block: Block, rows: ListedRows, how: tuple[Any, ...], neighbors: Array, weights: Array | None

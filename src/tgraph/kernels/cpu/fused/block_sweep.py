@@ -5,8 +5,8 @@ row, whose reduction is then carried from piece to piece. What is summed over ve
 the order of chunks, so no answer depends on the number of threads. An asynchronous program sees the new values of the
 blocks before; the order of blocks is the caller's.
 
-Memory beside the fields: a message per vertex where it depends on its sender alone (two if not asynchronous), or a
-second array of each changing field.
+Memory beside the fields: a message per vertex where it depends on its sender alone, or a second array of each changing
+field. Messages of programs that are not asynchronous are made anew after the last block.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tgraph.kernels.cpu.fused.pull import (
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import as_unsigned, team_size
-from tgraph.kernels.cpu.watch import Watch
+from tgraph.kernels.cpu.watch import run_briefly
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -49,7 +49,7 @@ def prepare(rank, size, shared, cuts, messages, totals{fields}{constants}):
 
 @njit(**JIT)
 def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, first_chunk, last_chunk,
-          total_sum, cuts, carry, messages, new_messages, totals, changes, nothing, offsets0, neighbors0
+          total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, neighbors0
           {edge_arrays}{fields}{new_fields}{constants}):
     while True:
         chunk = first_chunk + fetch_add(shared, 24, 1)
@@ -92,7 +92,7 @@ def _write_text(program: KernelProgram, prefetches: bool) -> str:
         constants=listed(program.constants),
         prepare=block("\n".join([message, total]).strip() or "pass", 3),
         gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 3),
-        finish=block("\n".join(finish_lines(program, 1)), 3),
+        finish=block("\n".join(finish_lines(program, 1, makes_next=not has_new_messages(program))), 3),
         refresh=block(_refresh(program, message), 1),
     )
 
@@ -123,7 +123,6 @@ class BlockSweep:
         self._offsets = as_unsigned(offsets)
         self._cuts = cut_by_work([offsets])[0]
         self._messages = np.empty(num_vertices if _has_messages(program) else 0, program.message_dtype)
-        self._new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
         names = program.updated if has_new_fields(program) else ()
         self._new = {name: np.empty_like(fields[name]) for name in names}
         self._totals, self._changes = np.zeros(self._cuts.size - 1), np.zeros(self._cuts.size - 1)
@@ -135,36 +134,36 @@ class BlockSweep:
     @staticmethod
     def scratch_bytes(program: KernelProgram, num_vertices: int, num_edges: int) -> int:
         """Return how many bytes beside the fields such a run will hold."""
-        messages = int(_has_messages(program)) + int(has_new_messages(program))
         names = program.updated if has_new_fields(program) else ()
-        per_vertex = messages * program.message_dtype.itemsize + sum(program.field_dtypes[n].itemsize for n in names)
+        per_vertex = sum(program.field_dtypes[name].itemsize for name in names)
+        per_vertex += program.message_dtype.itemsize if _has_messages(program) else 0
         work = num_vertices + num_edges
         return num_vertices * per_vertex + 32 * (work // chunk_work(work) + 1)  # chunks and their sums
 
     def prepare(self) -> None:
         """Make the first messages and the first total."""
-        Watch().run(self._module.prepare, team_size(self._num_vertices), self._cuts, *self._prepared())
+        self._make_messages()
         self._begin()
 
     def sweep(self, block: Block, neighbors: Array, weights: Array | None) -> None:
         """Compute on one block."""
         size = team_size(block.num_edges + block.last_row - block.first_row)
-        Watch().run(self._module.sweep, size, *self._arguments(block, neighbors, weights))
+        run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights))
 
     def end(self) -> float:
         """End an iteration: what is new takes the place of what is old. Returns the residual."""
         residual = float(np.cumsum(self._changes)[-1]) if self._changes.size else 0.0
         if not self._program.asynchronous:
-            self._messages, self._new_messages = self._swapped()
+            for name, new in self._new.items():
+                self._fields[name][:] = new
+        if has_new_messages(self._program):
+            self._make_messages()
         self._begin()
         return residual
 
-    def _swapped(self) -> tuple[Array, Array]:
-        for name, new in self._new.items():
-            self._fields[name][:] = new
-        if has_new_messages(self._program):
-            return self._new_messages, self._messages
-        return self._messages, self._new_messages
+    def _make_messages(self) -> None:
+        """Make the messages, and the total per chunk, from the fields as they are."""
+        run_briefly(self._module.prepare, team_size(self._num_vertices), self._cuts, *self._prepared())
 
     def _begin(self) -> None:
         """Sum up what was found per chunk, in order, and clear it for the next iteration."""
@@ -181,7 +180,7 @@ class BlockSweep:
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
         return (
             *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self.total),
-            *(self._cuts, self._carry, self._messages, self._new_messages, self._totals, self._changes),
+            *(self._cuts, self._carry, self._messages, self._totals, self._changes),
             *(
                 self._program.nothing,
                 self._offsets,

@@ -249,8 +249,8 @@ def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapp
     return "\n".join(lines)
 
 
-def finish_lines(program: KernelProgram, num_sides: int) -> list[str]:
-    """The lines that end a vertex: what came in, the new fields, how much changed, what is sent next."""
+def finish_lines(program: KernelProgram, num_sides: int, makes_next: bool = True) -> list[str]:
+    """The lines that end a vertex: what came in, the new fields, how much changed, and what is sent next if wanted."""
     degree = " + ".join(f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
     lines = {"count": [f"acc = {degree}"], "mean": [f"acc = Acc(acc / max({degree}, 1))"]}.get(program.reduce, [])
     names = {"incoming": "acc", "total": "total_sum", **{name: f"F_{name}[u]" for name in program.field_dtypes}}
@@ -269,9 +269,9 @@ def finish_lines(program: KernelProgram, num_sides: int) -> list[str]:
     place = "N" if has_new_fields(program) else "F"
     lines += [f"{place}_{name}[u] = new_{name}" for name in program.updated]
     after = {"source": "np.int64(u)", **{name: names[f"new_{name}"] for name in program.field_dtypes}}
-    if "total" in program.functions:
+    if "total" in program.functions and makes_next:
         lines.append(f"subtotal += {program.text_of_call('total', after)}")
-    if has_new_messages(program):
+    if has_new_messages(program) and makes_next:
         lines.append(f"new_messages[u] = {program.text_of_call('message', after)}")
     return lines
 
