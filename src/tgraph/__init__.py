@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tgraph.program import Program
     from tgraph.prove import Check, check
     from tgraph.results import Result
-    from tgraph.service import stream
+    from tgraph.service import batches, read_stream, stream
 
 __version__ = "0.1.0"
 
@@ -96,7 +96,7 @@ _HOMES = {
     "tgraph.program": ("Program",),
     "tgraph.prove": ("Check", "check"),
     "tgraph.results": ("Result",),
-    "tgraph.service": ("stream",),
+    "tgraph.service": ("batches", "read_stream", "stream"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -111,6 +111,7 @@ __all__ = [
     "Result",
     "__version__",
     "absolute",
+    "batches",
     "betweenness",
     "bfs",
     "build_file",
@@ -150,6 +151,7 @@ __all__ = [
     "php",
     "random_walks",
     "read",
+    "read_stream",
     "reorder",
     "run",
     "runtime",

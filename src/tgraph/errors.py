@@ -75,6 +75,10 @@ class StoreReadError(TGraphError, OSError):
     """The file of a graph larger than memory could not be read, is too short, or was changed while it was used."""
 
 
+class JournalError(TGraphError, OSError):
+    """A journal could not be written, or another process uses it; what it holds is as it was."""
+
+
 class MissingDependencyError(TGraphError, ImportError):
     """An optional package is needed and not installed."""
 

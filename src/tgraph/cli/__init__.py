@@ -14,7 +14,7 @@ def main() -> None:
     try:
         app()
     except Interrupted as interrupt:
-        print(f"tgraph: {interrupt}; nothing was written", file=sys.stderr)
+        print(f"tgraph: {interrupt}; {interrupt.left}", file=sys.stderr)
         sys.exit(130)
     except (TGraphError, OSError) as error:
         print(f"tgraph: {error}", file=sys.stderr)

@@ -15,6 +15,7 @@ from tgraph.cli.algorithms import app as algorithms
 from tgraph.cli.bench import bench
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
+from tgraph.cli.stream import stream
 from tgraph.errors import InvalidArgumentError
 
 app = typer.Typer(
@@ -150,5 +151,6 @@ def generate(
     typer.echo(f"wrote {out}: {graph.describe()}")
 
 
+app.command()(stream)
 app.command()(bench)
 app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all

@@ -8,7 +8,11 @@ from typer.core import TyperGroup
 
 
 class Interrupted(Exception):  # noqa: N818 - it reports what the user did, not a mistake
-    """The user pressed Ctrl-C; the text says how far the work was."""
+    """The user pressed Ctrl-C; the text says how far the work was, and `left` what is left of it."""
+
+    def __init__(self, text: str, left: str = "nothing was written") -> None:
+        super().__init__(text)
+        self.left = left
 
 
 class InterruptibleGroup(TyperGroup):

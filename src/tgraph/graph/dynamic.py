@@ -24,6 +24,7 @@ from tgraph.kernels.cpu.gapped_rows import (
     MISSING,
     ArcChanges,
     GappedRows,
+    Mutations,
     grown,
     order_mutations,
 )
@@ -202,6 +203,10 @@ class DynamicGraph:
 
         Where an error is raised, nothing has changed.
         """
+        return self.commit(self.prepare(batch, **changes))
+
+    def prepare(self, batch: Batch | None = None, **changes: Any) -> Prepared:
+        """Return a batch by vertex number for `commit`, or raise what `apply` would; nothing changes yet."""
         if batch is not None and changes:
             raise InvalidArgumentError("batch and further keywords were given; give the one or the others")
         batch = Batch(**changes) if batch is None else batch
@@ -214,6 +219,11 @@ class DynamicGraph:
         )
         if "error" in (self.existing, self.missing):
             self._refuse(batch, named, arcs, self._out.find(mutations, self.existing == "replace"))
+        return Prepared(named, arcs, mutations)
+
+    def commit(self, prepared: Prepared) -> Applied:
+        """Apply a batch that was prepared since the last change."""
+        named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
         num_added = self._commit_vertices(named)
         changed = self._out.apply(mutations, self.existing == "replace")
         if self.directed:
@@ -382,6 +392,15 @@ class _Arcs:
     num_edges: int  # without the mirrored ones
     num_gone: int  # edges of removed vertices
     num_unknown: int  # edges with an unknown end, which are left out
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A batch by vertex number that nothing speaks against."""
+
+    named: _Named
+    arcs: _Arcs
+    mutations: Mutations
 
 
 def _ascending(graph: Graph, multi_edges: bool) -> tuple[Array, Array, Array | None]:

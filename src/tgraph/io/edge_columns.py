@@ -37,7 +37,7 @@ def find_id_columns(columns: Any, names: Sequence[str] | None, width: int) -> tu
     if columns is not None:
         if isinstance(columns, str) or len(columns) != 2:
             raise InvalidArgumentError(f"columns={columns!r} must be two: the one of sources and the one of targets")
-        source, target = (_find_column("columns", column, names, width) for column in columns)
+        source, target = (find_column("columns", column, names, width) for column in columns)
         if source == target:
             raise InvalidArgumentError(f"columns={columns!r} gives the same column twice")
         return source, target
@@ -57,7 +57,7 @@ def find_weight_column(
     if weights is None:
         return None
     if weights != "auto":
-        position = _find_column("weights", weights, names, width)
+        position = find_column("weights", weights, names, width)
         if position in id_columns:
             raise InvalidArgumentError(f"weights={weights!r} is a column of ids; those are {id_columns}")
         return position
@@ -72,7 +72,7 @@ def _first(plain: list[str], known: set[str]) -> int:
     return next(position for position, name in enumerate(plain) if name in known)
 
 
-def _find_column(argument: str, column: Any, names: Sequence[str] | None, width: int) -> int:
+def find_column(argument: str, column: Any, names: Sequence[str] | None, width: int) -> int:
     """Return the position of a column that the user gave by name or by number."""
     if isinstance(column, str):
         if not names or column not in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from tgraph.engine.kept import KeptProgram
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Applied, Batch, DynamicGraph, Graph
+from tgraph.graph.dynamic import Prepared
 from tgraph.program import Program
 from tgraph.results import Result, Trace
 from tgraph.runtime import Array
+from tgraph.service.recovery import Durable, open_folder
 
 
 def _pagerank(
@@ -77,6 +80,7 @@ class Update:
     applied: Applied
     changes: dict[str, ResultChange]
     seconds: dict[str, float]  # of the graph, and of every result by name
+    is_repeated: bool = False  # the batch was there already, by its token: only `applied` says what it did
 
     def __repr__(self) -> str:
         changed = [f"{name}: {len(change):,} changed" for name, change in self.changes.items()]
@@ -134,6 +138,12 @@ class Stream:
     def __init__(self, graph: DynamicGraph) -> None:
         self.graph = graph
         self.results: dict[str, KeptResult] = {}
+        self._durable: Durable | None = None
+
+    @property
+    def version(self) -> int:
+        """The number of batches that were applied; with a journal, since it was made."""
+        return self.graph.version
 
     def keep(self, what: str | Program, *, name: str | None = None, **parameters: Any) -> KeptResult:
         """Compute a result, and keep it current with every batch.
@@ -150,14 +160,62 @@ class Stream:
         if title in self.results:
             raise InvalidArgumentError(f"{title!r} is kept already; give another name=")
         program = PROGRAMS[what](self.graph, **parameters) if isinstance(what, str) else what
-        self.results[title] = KeptResult(title, keep(program, self.graph))
-        return self.results[title]
+        result = KeptResult(title, keep(program, self.graph))
+        if self._durable is not None:
+            self._durable.keep(title, what, parameters)
+        self.results[title] = result
+        return result
 
-    def apply(self, batch: Batch | None = None, **changes: Any) -> Update:
-        """Apply a batch, or what `tgraph.Batch` takes, to the graph and to all that is kept; say what changed."""
+    def apply(self, batch: Batch | None = None, *, token: str | None = None, **changes: Any) -> Update:
+        """Apply a batch, or what `tgraph.Batch` takes, to the graph and to all that is kept; say what changed.
+
+        With a journal (`tgraph.stream.open`) the batch is on the disk when this returns. Where the batch is refused, or
+        the journal cannot be written, an error is raised and nothing has changed.
+
+        Args:
+            batch: The batch.
+            token: With a journal: a name of the batch. One that was applied before, among the last million, is
+                not applied again; the `applied` of the update says what it did then.
+            changes: What `tgraph.Batch` takes.
+        """
+        if batch is not None and changes:
+            raise InvalidArgumentError("batch and further keywords were given; give the one or the others")
+        batch = Batch(**changes) if batch is None else batch
+        if self._durable is None:
+            if token is not None:
+                raise InvalidArgumentError(f"token={token!r} needs a journal; use tgraph.stream.open")
+            return self._apply(*self._prepare(batch))
+        content = self._durable.encode(batch)
+        known = self._durable.find(content, token)
+        if known is not None:
+            return Update(known, {}, {}, is_repeated=True)
+        prepared, seconds = self._prepare(batch)
+        with self._durable.recording(self.graph, content, token):
+            update = self._apply(prepared, seconds)
+        self._durable.applied(self.graph, update.applied, token)
+        return update
+
+    def close(self) -> None:
+        """With a journal: let others open it. A stream that is not closed, or was killed, loses nothing."""
+        if self._durable is not None:
+            self._durable.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _prepare(self, batch: Batch) -> tuple[Prepared, float]:
+        """Return a batch that nothing speaks against, and the seconds to find that out."""
         started = time.perf_counter()
-        applied = self.graph.apply(batch, **changes)
-        seconds, changed = {"graph": time.perf_counter() - started}, {}
+        return self.graph.prepare(batch), time.perf_counter() - started
+
+    def _apply(self, prepared: Prepared, seconds_before: float) -> Update:
+        """Apply a batch to the graph and to all that is kept."""
+        started = time.perf_counter()
+        applied = self.graph.commit(prepared)
+        seconds, changed = {"graph": seconds_before + time.perf_counter() - started}, {}
         for name, result in self.results.items():
             started = time.perf_counter()
             changed[name] = result.update(applied)
@@ -172,17 +230,78 @@ class Stream:
         return f"Stream({self.graph!r}{', ' + kept if kept else ''})"
 
 
-def stream(graph: DynamicGraph | Graph) -> Stream:
-    """Return a stream on a graph: apply batches to it, and keep results current.
+class StreamMaker:
+    """Makes streams: `tgraph.stream(graph)` in memory, `tgraph.stream.open(folder)` with a journal on the disk."""
 
-    >>> import tgraph as tg
-    >>> roads = tg.stream(tg.from_edges(["a", "b", "a"], ["b", "c", "c"], [1.0, 1.0, 5.0]))
-    >>> nearest = roads.keep("sssp", source="a")
-    >>> nearest["c"]
-    2.0
-    >>> update = roads.apply(delete=(["b"], ["c"]))
-    >>> change = update.changes["sssp"]
-    >>> change.ids.tolist(), change.old.tolist(), change.new.tolist()
-    (['c'], [2.0], [5.0])
-    """
-    return Stream(graph if isinstance(graph, DynamicGraph) else DynamicGraph(graph))
+    def __call__(self, graph: DynamicGraph | Graph) -> Stream:
+        """Return a stream on a graph: apply batches to it, and keep results current.
+
+        >>> import tgraph as tg
+        >>> roads = tg.stream(tg.from_edges(["a", "b", "a"], ["b", "c", "c"], [1.0, 1.0, 5.0]))
+        >>> nearest = roads.keep("sssp", source="a")
+        >>> nearest["c"]
+        2.0
+        >>> update = roads.apply(delete=(["b"], ["c"]))
+        >>> change = update.changes["sssp"]
+        >>> change.ids.tolist(), change.old.tolist(), change.new.tolist()
+        (['c'], [2.0], [5.0])
+        """
+        return Stream(graph if isinstance(graph, DynamicGraph) else DynamicGraph(graph))
+
+    def open(
+        self,
+        folder: str | PathLike[str],
+        graph: Graph | None = None,
+        *,
+        snapshot_every: int | str | None = "auto",
+        repair: bool = False,
+        **options: Any,
+    ) -> Stream:
+        """Open the stream whose journal is in a folder, or begin one there.
+
+        A batch is written to the journal, and has reached the disk, before it is applied in memory and `apply` returns.
+        After a crash at any point the stream opens as it was after the last batch that `apply` returned for; a batch in
+        whose middle it crashed is there whole or not at all, and `version`, the number of batches, says which. Give
+        batches a `token` to send them again without harm. A batch that is refused, or that the disk has no room for,
+        leaves journal and memory as they were. (If the disk itself reports an error and the process is killed right
+        after, a batch that was refused may be there; `version` says so.)
+
+        One process at a time has the folder open. Whatever is damaged or missing there is an error that names the file.
+
+        Args:
+            folder: Where the journal is; it is made if it does not exist.
+            graph: What a new stream begins with, None = an empty graph. Not used where there is a journal already.
+            snapshot_every: After how many batches the graph is written as a whole, so that opening takes less long and
+                older batches can be removed. `"auto"`: when the batches since are larger than the graph. None: never.
+            repair: Where the last snapshot is damaged or missing: go back to the one before. Nothing is lost by that.
+            **options: Of a new stream, as `DynamicGraph` has them: `directed`, `weighted`, `multi_edges`, `existing`,
+                `missing`. The journal knows them afterwards.
+
+        What is kept by the name of an algorithm is computed again at opening; programs must be kept again. Ids are
+        integers or strings.
+
+        >>> import tempfile, tgraph as tg
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with tg.stream.open(folder, weighted=True) as roads:
+        ...         _ = roads.apply(insert=(["a", "b"], ["b", "c"], [1.0, 2.0]), token="monday")
+        ...         _ = roads.keep("sssp", source="a")
+        ...     with tg.stream.open(folder) as roads:
+        ...         nearest = roads["sssp"]
+        ...         roads.version, nearest["c"]
+        ...         roads.apply(insert=(["a", "b"], ["b", "c"], [1.0, 2.0]), token="monday").is_repeated
+        (1, 3.0)
+        True
+        """
+        dynamic, kept, durable = open_folder(folder, graph, snapshot_every, repair, options)
+        try:
+            made = Stream(dynamic)
+            for note in kept:
+                made.keep(note.what, name=note.name, **note.parameters)
+        except BaseException:
+            durable.close()
+            raise
+        made._durable = durable
+        return made
+
+
+stream = StreamMaker()
