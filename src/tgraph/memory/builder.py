@@ -29,7 +29,7 @@ from tgraph.io import check_file, format_of
 from tgraph.io.edge_chunks import STRING, EdgeChunk, EdgeChunks, open_chunks
 from tgraph.io.files import replacing
 from tgraph.io.store import graph_metadata, write_parts
-from tgraph.memory.budget import Budget, parse_bytes
+from tgraph.budget import Budget, parse_bytes
 from tgraph.memory.edge_runs import ExternalSort, NumberedEdges, Side
 from tgraph.memory.far_file import identify
 from tgraph.memory.given_chunks import Chunk, given_chunks

@@ -16,7 +16,7 @@ from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.kernels.cpu.partition import Edges, group_edges
 from tgraph.kernels.cpu.team import as_unsigned
-from tgraph.memory.budget import Budget, format_bytes
+from tgraph.budget import Budget, format_bytes
 from tgraph.memory.vertex_numbers import Parts
 from tgraph.runtime import Array
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError
-from tgraph.memory.budget import Budget, format_bytes, parse_bytes
+from tgraph.budget import Budget, format_bytes, parse_bytes
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""The hot subgraph (Grapin): the rows of a changing graph that are read most often, near, while all others are far.
+
+Hotness is how often a row was read in the last three batches. After every batch the hottest rows that fit, of both
+directions, get a place in a pool of equal chunks: rows that are no longer among them lose theirs, the chunks in which
+that happened are compacted, and new rows find room behind. A row is copied when a program first reads all of it, so that
+nothing moves only to be copied, and nothing that is not read again. What a batch changes is changed in the copies too,
+from the batch itself. The order is that of compressed rows: ascending, without gaps.
+
+Memory: 8 bytes per vertex and direction beside the pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, grown
+from tgraph.kernels.cpu.hot_places import (
+    BEGIN,
+    FREE,
+    NUM_LEVELS,
+    ROOM,
+    ROW_BYTES,
+    SIZE,
+    UNFILLED,
+    add_levels,
+    change_rows,
+    choose_rows,
+    close_gaps,
+    give_places,
+)
+from tgraph.runtime.protocol import Array
+
+CHUNK_BYTES = 32 << 20
+FEWEST_CHUNKS = 8  # a smaller pool has smaller chunks
+ENTRY_PART = 8  # one part in so many of the bytes is for entries of rows
+MOST_CELLS = 2**32 - 2**20  # that an entry can name
+BYTES_PER_VERTEX = 8  # and direction
+
+
+@dataclass
+class RowReads:
+    """What programs have read of rows."""
+
+    far_bytes: int = 0
+    near_bytes: int = 0
+    far_rows: int = 0
+    near_rows: int = 0
+
+    def add(self, more: RowReads) -> None:
+        """Count what else was read."""
+        self.far_bytes += more.far_bytes
+        self.near_bytes += more.near_bytes
+        self.far_rows += more.far_rows
+        self.near_rows += more.near_rows
+
+
+class HotSubgraph:
+    """At most `limit` bytes of rows of some directions of a graph; 0 = none, reads are counted all the same."""
+
+    def __init__(self, sides: list[GappedRows], limit: int, weighted: bool = False) -> None:
+        self._sides, self.weighted = sides, weighted
+        self.reads = RowReads()  # since the beginning
+        self.counts = [np.zeros(side.num_vertices, np.uint32) for side in sides]
+        self.set_limit(limit)
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of the pool and its entries, used or not."""
+        return int(self.near_places.nbytes + self._owners.nbytes + self.cells.nbytes + self.weights.nbytes)
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows that are near."""
+        return int(np.count_nonzero((self._owners >= 0) & (self.near_places[:, SIZE] != UNFILLED)))
+
+    def set_limit(self, limit: int) -> None:
+        """Begin with an empty pool of at most so many bytes."""
+        self.limit = limit
+        cell, weight = self._sides[0].neighbors.dtype, self._sides[0].weights.dtype
+        edge_bytes = self._sides[0].bytes_per_cell(self.weighted)
+        num_entries = limit // ENTRY_PART // ROW_BYTES
+        most_cells = min((limit - num_entries * ROW_BYTES) // edge_bytes, MOST_CELLS)
+        self._chunk_cells = max(min(CHUNK_BYTES // edge_bytes, most_cells // FEWEST_CHUNKS), 1)
+        num_chunks = most_cells // self._chunk_cells
+        self.cells = np.empty(num_chunks * self._chunk_cells, cell)
+        self.weights = np.empty(self.cells.size if self.weighted else 0, weight)
+        self.near_places = np.zeros((num_entries, 3), np.uint32)
+        self._owners = np.full(num_entries, FREE, np.int64)
+        self._chunk_ends, self._freed_cells = np.zeros(num_chunks, np.int64), np.zeros(num_chunks, np.int64)
+        self.slots = [np.zeros(side.num_vertices, np.uint32) for side in self._sides]
+
+    def hold_weights(self) -> None:
+        """Let rows have their weights near too."""
+        if not self.weighted:
+            self.weighted = True
+            self.set_limit(self.limit)
+
+    def number_of(self, side: GappedRows) -> int:
+        """Return which of the directions these rows are."""
+        return next(number for number, one in enumerate(self._sides) if one is side)
+
+    def add_vertices(self, count: int) -> None:
+        """Add vertices without neighbours."""
+        self.counts = [grown(counts, count) for counts in self.counts]
+        self.slots = [grown(slots, count) for slots in self.slots]
+
+    def follow(self, changed: list[ArcChanges]) -> None:
+        """Do to the rows that are near what a batch did to those of every direction."""
+        for number, arcs in enumerate(changed):
+            change_rows(
+                *arcs.removed, *arcs.added, self.slots[number], self._sides[number].places, self.near_places, self.cells,
+                self.weights, self._owners, self._chunk_cells, self._freed_cells,
+            )  # fmt: skip
+
+    def renew(self) -> None:
+        """Begin with the next batch: see to what is hot now, and give it places."""
+        for counts in self.counts:
+            np.left_shift(counts, 8, out=counts)
+        if not self._chunk_ends.size:
+            return
+        wanted = self._choose()
+        self._compact()
+        free = np.flatnonzero(self._owners < 0)
+        for number, vertices in enumerate(wanted):
+            used = give_places(
+                number, vertices, self.slots[number], self._sides[number].places, self.near_places, self._owners, free,
+                self._chunk_cells, self._chunk_ends,
+            )  # fmt: skip
+            free = free[used:]
+
+    def _choose(self) -> list[Array]:
+        """Take places from rows that are not among the hottest; return those that are and have none."""
+        edge_bytes = self._sides[0].bytes_per_cell(self.weighted)
+        level_bytes = np.zeros(NUM_LEVELS, np.int64)
+        rows = [
+            (self.counts[number], self.slots[number], side.places, self.near_places)
+            for number, side in enumerate(self._sides)
+        ]
+        for arrays in rows:
+            add_levels(*arrays, self._chunk_cells, edge_bytes, level_bytes)
+        summed = np.cumsum(level_bytes[:0:-1])  # from the hottest down
+        num_levels = int(np.searchsorted(summed, self.limit, side="right"))
+        level = NUM_LEVELS - 1 - num_levels
+        left = self.limit - (int(summed[num_levels - 1]) if num_levels else 0)
+        wanted = []
+        for number, arrays in enumerate(rows):
+            listed = np.empty(self.counts[number].size, np.uint32)
+            count, left = choose_rows(
+                number, *arrays, self._owners, self._chunk_cells, edge_bytes, level, left, self._freed_cells, listed
+            )
+            wanted.append(listed[:count])
+        return wanted
+
+    def _compact(self) -> None:
+        """Move rows together in the chunks where places became free."""
+        chunks = self.near_places[:, BEGIN] // np.uint32(self._chunk_cells)
+        entries = np.flatnonzero((self._owners >= 0) & (self._freed_cells[chunks] > 0))
+        entries = entries[np.argsort(self.near_places[entries, BEGIN])]
+        self._chunk_ends[self._freed_cells > 0] = 0
+        close_gaps(entries, self.near_places, self.cells, self.weights, self._chunk_cells, self._chunk_ends)
+        self._freed_cells[:] = 0
+
+    def check(self) -> None:
+        """Raise an `AssertionError` unless every row that is near equals the graph's, in a place of its own."""
+        assert self.num_bytes <= self.limit
+        entries = np.flatnonzero(self._owners >= 0)
+        order = entries[np.argsort(self.near_places[entries, BEGIN])]
+        begins, rooms = (self.near_places[order, column].astype(np.int64) for column in (BEGIN, ROOM))
+        assert (begins[1:] >= (begins + rooms)[:-1]).all()
+        assert (begins // self._chunk_cells == (begins + rooms - 1) // self._chunk_cells).all()
+        for number, side in enumerate(self._sides):
+            mine = entries[self._owners[entries] % 2 == number]
+            vertices = self._owners[mine] // 2
+            assert (self.slots[number][vertices] == mine + 1).all()
+            assert np.count_nonzero(self.slots[number]) == mine.size
+            is_filled = self.near_places[mine, SIZE] != UNFILLED
+            self._check_rows(side, vertices[is_filled], mine[is_filled])
+
+    def _check_rows(self, side: GappedRows, vertices: Array, entries: Array) -> None:
+        offsets, neighbors, weights = side.rows()
+        columns: list[list[Any]] = [
+            [offsets[vertices], np.diff(offsets)[vertices], neighbors.view(self.cells.dtype), weights],
+            [*self.near_places[entries, :2].T.astype(np.int64), self.cells, self.weights if self.weighted else None],
+        ]
+        found = []
+        for begins, sizes, cells, cell_weights in columns:
+            places = np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+            rows = [np.repeat(vertices, sizes), cells[places]]
+            rows += [cell_weights[places]] if self.weighted else []
+            found.append([row[np.lexsort(rows[::-1])] for row in rows])
+        for expected, copied in zip(*found, strict=True):
+            np.testing.assert_array_equal(copied, expected)
