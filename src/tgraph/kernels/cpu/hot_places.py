@@ -1,8 +1,9 @@
-"""Kernels of the hot subgraph: which rows are worth a place near, and rows in their places.
+"""Kernels of the hot subgraph: copies of rows, and which of them are worth their place.
 
-Rows are read from `places`, `cells` and `cell_weights` of `GappedRows` (far). A row that has a place near has an entry of
-`near_places`: where it begins in `near_cells`, how many neighbours are there (`UNFILLED` until they are copied), and for
-how many there is room. `slots` says for every vertex 1 + its entry, 0 = it has no place; `owners` says whose an entry is.
+Rows are read from `places`, `cells` and `cell_weights` of `GappedRows` (far). A row that is near has an entry of
+`near_places`: where it begins in `near_cells`, how many neighbours it has, and for how many there is room. `slots` says
+for every vertex 1 + its entry, 0 = the row is not near; `is_taken` says which entries are in use. `near_cells` is cut
+into chunks, `chunk_ends` says how far each is used, and no row lies in two.
 
 `counts` holds for every vertex how often its row was read, a byte per batch: the lowest one is that of the batch that
 goes on, the others those of the last three.
@@ -13,14 +14,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.atomics import fetch_add, load, store
 from tgraph.kernels.cpu.gapped_rows import DEAD, START, UNIT, USED, copy_row, dead_bit
 from tgraph.kernels.cpu.team import JIT
 
 BEGIN, SIZE, ROOM = 0, 1, 2  # columns of `near_places`
-UNFILLED = 0xFFFFFFFF
-ROW_BYTES = 20  # what a row with a place needs beside its cells: an entry and its owner
-NUM_LEVELS = 2 * 3 * 255 + 2
-FREE = np.int64(-1)  # an entry without owner
+ROW_BYTES = 13  # what a row needs beside its cells: an entry, and whether it is in use
+NUM_LEVELS = 3 * 255 + 2
+USED_ENTRIES, CHUNK, CHUNK_CELLS, WANTED_CELLS = 0, 8, 16, 24  # words of `pool`; WANTED_CELLS: found or not
+POOL_SIZE = 32
 
 
 # --- while a program reads -------------------------------------------------------------------------------------------
@@ -35,25 +37,70 @@ def note_read(counts, v):
 
 
 @njit(**JIT)
-def open_row(v, fills, slots, places, cells, cell_weights, near_places, near_cells, near_weights):
-    """Return whether a row is near, where it begins and ends there or far, and how many cells were copied for that.
+def open_row(
+    v, copies, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places, near_cells,
+    near_weights,
+):  # fmt: skip
+    """Return whether a row is near, where it begins and ends there or far, and how many far cells were copied.
 
-    With `fills`, a row that has a place and was not copied yet is copied. One thread per row between two barriers.
+    With `copies`, a row that is not near is copied there first if there is room. One thread per row between barriers.
     """
-    begin, used = np.uint64(places[v, START]) * np.uint64(UNIT), np.uint64(places[v, USED])
-    slot = slots[v]
-    if slot == 0:
-        return False, begin, begin + used, np.int64(0)
-    entry, copied = slot - 1, np.int64(0)
-    to = np.uint64(near_places[entry, BEGIN])
-    if near_places[entry, SIZE] == UNFILLED:
-        size = places[v, USED] - places[v, DEAD]
-        if not fills or size > near_places[entry, ROOM]:
-            return False, begin, begin + used, np.int64(0)
-        copy_row(v, places, cells, cell_weights, to, near_cells, near_weights)
-        near_places[entry, SIZE] = size
-        copied = np.int64(used)
-    return True, to, to + np.uint64(near_places[entry, SIZE]), copied
+    copied = np.int64(0)
+    if slots[v] == 0 and copies:
+        copied = keep_row(v, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places,
+                          near_cells, near_weights)  # fmt: skip
+    if slots[v] == 0:
+        begin = np.uint64(places[v, START]) * np.uint64(UNIT)
+        return False, begin, begin + np.uint64(places[v, USED]), copied
+    entry = slots[v] - 1
+    begin = np.uint64(near_places[entry, BEGIN])
+    return True, begin, begin + np.uint64(near_places[entry, SIZE]), copied
+
+
+@njit(**JIT)
+def keep_row(
+    v, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places, near_cells,
+    near_weights,
+):  # fmt: skip
+    """Copy a row that is not near if there is room; returns how many far cells that took. Several threads at once.
+
+    Writes slots, is_taken, near_places, near_cells and near_weights of this row, and by atomics pool and chunk_ends.
+    """
+    size = np.int64(places[v, USED]) - np.int64(places[v, DEAD])
+    room = room_for(size)
+    if size <= 0 or room > pool[CHUNK_CELLS]:
+        return np.int64(0)
+    fetch_add(pool, WANTED_CELLS, room)
+    if load(pool, CHUNK) >= chunk_ends.size:
+        return np.int64(0)
+    place = fetch_add(pool, USED_ENTRIES, 1)
+    if place >= free_entries.size:
+        return np.int64(0)
+    begin = _take_room(room, pool, chunk_ends)
+    if begin < 0:
+        return np.int64(0)
+    entry = free_entries[place]
+    copy_row(v, places, cells, cell_weights, np.uint64(begin), near_cells, near_weights)
+    near_places[entry, BEGIN], near_places[entry, SIZE], near_places[entry, ROOM] = begin, size, room
+    is_taken[entry], slots[v] = True, entry + 1
+    return np.int64(places[v, USED])
+
+
+@njit(**JIT)
+def _take_room(room, pool, chunk_ends):
+    """Return where so many cells are free, -1 = nowhere in the chunk in use and the next ones.
+
+    What was added in vain is taken back; while it stands there, nobody else can find room in that chunk.
+    """
+    chunk_cells, first = pool[CHUNK_CELLS], load(pool, CHUNK)
+    for chunk in range(first, min(first + 4, chunk_ends.size)):
+        end = fetch_add(chunk_ends, chunk, room)
+        if end + room <= chunk_cells:
+            return chunk * chunk_cells + end
+        fetch_add(chunk_ends, chunk, -room)
+        if chunk == first and end >= chunk_cells - (chunk_cells >> 4):
+            store(pool, CHUNK, first + 1)
+    return np.int64(-1)
 
 
 # --- which rows are worth it -----------------------------------------------------------------------------------------
@@ -66,73 +113,44 @@ def room_for(size):
 
 
 @njit(**JIT)
-def _level_and_room(v, counts, slots, places, near_places, most_cells):
-    """Return how much a row is worth a place, 0 = not at all, and the cells it takes.
-
-    What counts is how often it was read in the last three batches; among equals, whether it is near already.
-    """
-    size = np.int64(places[v, USED]) - np.int64(places[v, DEAD])
-    room = room_for(size)
-    is_filled = False
-    if slots[v]:
-        entry = slots[v] - 1
-        room = np.int64(near_places[entry, ROOM])
-        is_filled = near_places[entry, SIZE] != UNFILLED
-    count = counts[v]
-    hotness = (count >> 8) & 255
-    hotness += (count >> 16) & 255
-    hotness += count >> 24
-    level = 2 * np.int64(hotness) + is_filled
-    return (0 if size == 0 or room > most_cells else level), room
+def _level(count):
+    """Return 1 + how often a row was read in the last three batches."""
+    return 1 + np.int64((count >> 8) & 255) + np.int64((count >> 16) & 255) + np.int64(count >> 24)
 
 
 @njit(**JIT)
-def add_levels(counts, slots, places, near_places, most_cells, edge_bytes, level_bytes):
-    """Add the bytes of rows to those of their levels. Writes level_bytes."""
-    for v in range(counts.size):
-        if counts[v] == 0 and slots[v] == 0:
+def add_levels(counts, slots, near_places, edge_bytes, level_bytes):
+    """Add the bytes of rows that are near to those of their levels. Writes level_bytes."""
+    for v in range(slots.size):
+        if slots[v]:
+            level_bytes[_level(counts[v])] += np.int64(near_places[slots[v] - 1, ROOM]) * edge_bytes + ROW_BYTES
+
+
+@njit(**JIT)
+def drop_rows(counts, slots, near_places, is_taken, chunk_cells, edge_bytes, level, left, freed_cells):
+    """Give up all rows below a level, and those of it that do not fit into the bytes `left`; returns what is left.
+
+    Writes slots, is_taken and freed_cells (per chunk).
+    """
+    for v in range(slots.size):
+        if not slots[v]:
             continue
-        level, room = _level_and_room(v, counts, slots, places, near_places, most_cells)
-        level_bytes[level] += room * edge_bytes + ROW_BYTES
+        reached = _level(counts[v])
+        num_bytes = np.int64(near_places[slots[v] - 1, ROOM]) * edge_bytes + ROW_BYTES
+        if reached == level and num_bytes <= left:
+            left -= num_bytes
+        elif reached <= level:
+            give_up(v, slots, near_places, is_taken, chunk_cells, freed_cells)
+    return left
 
 
 @njit(**JIT)
-def choose_rows(
-    side, counts, slots, places, near_places, owners, most_cells, edge_bytes, level, left, freed_cells, wanted
-):
-    """Take their places from rows that are not worth it, and list those that are and have none.
-
-    Worth it are the rows above `level`, and those of it that fit into the bytes `left`, those with a place first.
-    Returns how many are wanted and what is left. Writes slots, owners, freed_cells (per chunk) and wanted.
-    """
-    num_wanted = 0
-    for has_place in (True, False):
-        for v in range(counts.size):
-            if (slots[v] != 0) != has_place or (counts[v] == 0 and not has_place):
-                continue
-            reached, room = _level_and_room(v, counts, slots, places, near_places, most_cells)
-            is_worth_it = reached > level
-            if reached == level and level > 0 and room * edge_bytes + ROW_BYTES <= left:
-                left -= room * edge_bytes + ROW_BYTES
-                is_worth_it = True
-            if has_place and not is_worth_it:
-                give_up(v, slots, near_places, owners, most_cells, freed_cells)
-            elif is_worth_it and not has_place:
-                wanted[num_wanted] = v
-                num_wanted += 1
-    return num_wanted, left
-
-
-@njit(**JIT)
-def give_up(v, slots, near_places, owners, chunk_cells, freed_cells):
-    """Take its place from a row."""
+def give_up(v, slots, near_places, is_taken, chunk_cells, freed_cells):
+    """Give up the copy of a row."""
     entry = slots[v] - 1
     freed_cells[near_places[entry, BEGIN] // chunk_cells] += near_places[entry, ROOM]
-    owners[entry] = FREE
+    is_taken[entry] = False
     slots[v] = 0
-
-
-# --- places ----------------------------------------------------------------------------------------------------------
 
 
 @njit(**JIT)
@@ -145,44 +163,16 @@ def close_gaps(entries, near_places, near_cells, near_weights, chunk_cells, chun
         entry = entries[i]
         begin, size = np.int64(near_places[entry, BEGIN]), np.int64(near_places[entry, SIZE])
         chunk = begin // chunk_cells
-        to, room = chunk * chunk_cells + chunk_ends[chunk], np.int64(near_places[entry, ROOM])
-        if size != UNFILLED:
-            room = min(room, room_for(size))
-            if to != begin:
+        to = chunk * chunk_cells + chunk_ends[chunk]
+        if to != begin:
+            for k in range(size):
+                near_cells[to + k] = near_cells[begin + k]
+            if near_weights.size:
                 for k in range(size):
-                    near_cells[to + k] = near_cells[begin + k]
-                if near_weights.size:
-                    for k in range(size):
-                        near_weights[to + k] = near_weights[begin + k]
+                    near_weights[to + k] = near_weights[begin + k]
+        room = min(np.int64(near_places[entry, ROOM]), room_for(size))
         near_places[entry, BEGIN], near_places[entry, ROOM] = to, room
         chunk_ends[chunk] += room
-
-
-@njit(**JIT)
-def give_places(side, wanted, slots, places, near_places, owners, free_entries, chunk_cells, chunk_ends):
-    """Give wanted rows a place in the first chunk with room for them, beginning with the last one that had it.
-
-    Returns how many of the free entries were used. Writes slots, near_places, owners and chunk_ends.
-    """
-    used, chunk = 0, 0
-    for i in range(wanted.size):
-        if used == free_entries.size:
-            break
-        v = wanted[i]
-        room = room_for(np.int64(places[v, USED]) - np.int64(places[v, DEAD]))
-        for _ in range(chunk_ends.size):
-            if chunk_ends[chunk] + room <= chunk_cells:
-                break
-            chunk = (chunk + 1) % chunk_ends.size
-        if chunk_ends[chunk] + room > chunk_cells:
-            continue
-        entry = free_entries[used]
-        used += 1
-        near_places[entry, BEGIN] = chunk * chunk_cells + chunk_ends[chunk]
-        near_places[entry, SIZE], near_places[entry, ROOM] = UNFILLED, room
-        owners[entry], slots[v] = 2 * v + side, entry + 1
-        chunk_ends[chunk] += room
-    return used
 
 
 # --- a batch ---------------------------------------------------------------------------------------------------------
@@ -190,13 +180,13 @@ def give_places(side, wanted, slots, places, near_places, owners, free_entries, 
 
 @njit(**JIT)
 def change_rows(
-    gone_from, gone_to, gone_weights, new_from, new_to, new_weights, slots, places, near_places, near_cells,
-    near_weights, owners, chunk_cells, freed_cells,
+    gone_from, gone_to, gone_weights, new_from, new_to, new_weights, slots, near_places, near_cells,
+    near_weights, is_taken, chunk_cells, freed_cells,
 ):  # fmt: skip
     """Do to the rows near what a batch did to those far: take arcs out and merge new ones in; both lists are ordered.
 
-    A row with too little room loses its place. Reads nothing far. Writes near_places, near_cells, near_weights, slots,
-    owners and freed_cells.
+    A row that is empty or has too little room is given up. Reads nothing far. Writes near_places, near_cells,
+    near_weights, slots, is_taken and freed_cells.
     """
     i, k = 0, 0
     while i < gone_from.size or k < new_from.size:
@@ -211,14 +201,10 @@ def change_rows(
             entry = slots[u] - 1
             begin, room = np.int64(near_places[entry, BEGIN]), np.int64(near_places[entry, ROOM])
             size = np.int64(near_places[entry, SIZE])
-            is_filled = size != UNFILLED
-            if is_filled:
-                size = _take_out(begin, size, i, i_end, gone_to, gone_weights, near_cells, near_weights)
+            size = _take_out(begin, size, i, i_end, gone_to, gone_weights, near_cells, near_weights)
+            if size < 0 or size + k_end - k == 0 or size + k_end - k > room:
+                give_up(u, slots, near_places, is_taken, chunk_cells, freed_cells)
             else:
-                size = np.int64(places[u, USED]) - np.int64(places[u, DEAD]) - (k_end - k)
-            if size < 0 or size + k_end - k > room:
-                give_up(u, slots, near_places, owners, chunk_cells, freed_cells)
-            elif is_filled:
                 _merge_in(begin, size, k, k_end, new_to, new_weights, near_cells, near_weights)
                 near_places[entry, SIZE] = size + k_end - k
         i, k = i_end, k_end

@@ -1,10 +1,8 @@
 """The hot subgraph (Grapin): the rows of a changing graph that are read most often, near, while all others are far.
 
-Hotness is how often a row was read in the last three batches. After every batch the hottest rows that fit, of both
-directions, get a place in a pool of equal chunks: rows that are no longer among them lose theirs, the chunks in which
-that happened are compacted, and new rows find room behind. A row is copied when a program first reads all of it, so that
-nothing moves only to be copied, and nothing that is not read again. What a batch changes is changed in the copies too,
-from the batch itself. The order is that of compressed rows: ascending, without gaps.
+A row is copied near when a program reads it, if there is room, so that nothing moves only to be copied. Before every
+batch the rows with the fewest reads in the last three are given up where room is short, and chunks in which that happened
+are compacted. What a batch changes is changed in the copies too, from the batch itself. A copy is ascending, without gaps.
 
 Memory: 8 bytes per vertex and direction beside the pool.
 """
@@ -19,23 +17,26 @@ import numpy as np
 from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, grown
 from tgraph.kernels.cpu.hot_places import (
     BEGIN,
-    FREE,
+    CHUNK,
+    CHUNK_CELLS,
     NUM_LEVELS,
+    POOL_SIZE,
     ROOM,
     ROW_BYTES,
     SIZE,
-    UNFILLED,
+    USED_ENTRIES,
+    WANTED_CELLS,
     add_levels,
     change_rows,
-    choose_rows,
     close_gaps,
-    give_places,
+    drop_rows,
 )
 from tgraph.runtime.protocol import Array
 
 CHUNK_BYTES = 32 << 20
 FEWEST_CHUNKS = 8  # a smaller pool has smaller chunks
 ENTRY_PART = 8  # one part in so many of the bytes is for entries of rows
+LEAST_ROOM, MOST_ROOM = 16, 2  # one part in so many of the bytes is free, at least and at most, when a batch begins
 MOST_CELLS = 2**32 - 2**20  # that an entry can name
 BYTES_PER_VERTEX = 8  # and direction
 
@@ -69,12 +70,13 @@ class HotSubgraph:
     @property
     def num_bytes(self) -> int:
         """The bytes of the pool and its entries, used or not."""
-        return int(self.near_places.nbytes + self._owners.nbytes + self.cells.nbytes + self.weights.nbytes)
+        arrays = self.near_places, self.is_taken, self.cells, self.weights
+        return sum(int(array.nbytes) for array in arrays)
 
     @property
     def num_rows(self) -> int:
         """The number of rows that are near."""
-        return int(np.count_nonzero((self._owners >= 0) & (self.near_places[:, SIZE] != UNFILLED)))
+        return int(np.count_nonzero(self.is_taken))
 
     def set_limit(self, limit: int) -> None:
         """Begin with an empty pool of at most so many bytes."""
@@ -88,8 +90,10 @@ class HotSubgraph:
         self.cells = np.empty(num_chunks * self._chunk_cells, cell)
         self.weights = np.empty(self.cells.size if self.weighted else 0, weight)
         self.near_places = np.zeros((num_entries, 3), np.uint32)
-        self._owners = np.full(num_entries, FREE, np.int64)
-        self._chunk_ends, self._freed_cells = np.zeros(num_chunks, np.int64), np.zeros(num_chunks, np.int64)
+        self.is_taken, self.free_entries = np.zeros(num_entries, np.bool_), np.arange(num_entries, dtype=np.uint32)
+        self.chunk_ends, self._freed_cells = np.zeros(num_chunks, np.int64), np.zeros(num_chunks, np.int64)
+        self.pool = np.zeros(POOL_SIZE, np.int64)
+        self.pool[CHUNK_CELLS] = self._chunk_cells
         self.slots = [np.zeros(side.num_vertices, np.uint32) for side in self._sides]
 
     def hold_weights(self) -> None:
@@ -111,73 +115,59 @@ class HotSubgraph:
         """Do to the rows that are near what a batch did to those of every direction."""
         for number, arcs in enumerate(changed):
             change_rows(
-                *arcs.removed, *arcs.added, self.slots[number], self._sides[number].places, self.near_places, self.cells,
-                self.weights, self._owners, self._chunk_cells, self._freed_cells,
+                *arcs.removed, *arcs.added, self.slots[number], self.near_places, self.cells, self.weights,
+                self.is_taken, self._chunk_cells, self._freed_cells,
             )  # fmt: skip
 
     def renew(self) -> None:
-        """Begin with the next batch: see to what is hot now, and give it places."""
+        """Begin with the next batch: make room for what it will read."""
         for counts in self.counts:
             np.left_shift(counts, 8, out=counts)
-        if not self._chunk_ends.size:
-            return
-        wanted = self._choose()
-        self._compact()
-        free = np.flatnonzero(self._owners < 0)
-        for number, vertices in enumerate(wanted):
-            used = give_places(
-                number, vertices, self.slots[number], self._sides[number].places, self.near_places, self._owners, free,
-                self._chunk_cells, self._chunk_ends,
-            )  # fmt: skip
-            free = free[used:]
+        if self.chunk_ends.size:
+            self._drop()
+            self._compact()
+            self.free_entries = np.flatnonzero(~self.is_taken).astype(np.uint32)
+            self.pool[[USED_ENTRIES, CHUNK, WANTED_CELLS]] = 0
 
-    def _choose(self) -> list[Array]:
-        """Take places from rows that are not among the hottest; return those that are and have none."""
+    def _drop(self) -> None:
+        """Give up the rows that were read least, so that there is room for as much as the last batch wanted."""
         edge_bytes = self._sides[0].bytes_per_cell(self.weighted)
+        wanted_bytes = int(self.pool[WANTED_CELLS]) * edge_bytes
+        most_bytes = self.limit - min(max(wanted_bytes, self.limit // LEAST_ROOM), self.limit // MOST_ROOM)
         level_bytes = np.zeros(NUM_LEVELS, np.int64)
-        rows = [
-            (self.counts[number], self.slots[number], side.places, self.near_places)
-            for number, side in enumerate(self._sides)
-        ]
-        for arrays in rows:
-            add_levels(*arrays, self._chunk_cells, edge_bytes, level_bytes)
-        summed = np.cumsum(level_bytes[:0:-1])  # from the hottest down
-        num_levels = int(np.searchsorted(summed, self.limit, side="right"))
-        level = NUM_LEVELS - 1 - num_levels
-        left = self.limit - (int(summed[num_levels - 1]) if num_levels else 0)
-        wanted = []
-        for number, arrays in enumerate(rows):
-            listed = np.empty(self.counts[number].size, np.uint32)
-            count, left = choose_rows(
-                number, *arrays, self._owners, self._chunk_cells, edge_bytes, level, left, self._freed_cells, listed
-            )
-            wanted.append(listed[:count])
-        return wanted
+        for counts, slots in zip(self.counts, self.slots, strict=True):
+            add_levels(counts, slots, self.near_places, edge_bytes, level_bytes)
+        summed = np.cumsum(level_bytes[::-1])  # from the hottest down
+        num_levels = int(np.searchsorted(summed, most_bytes, side="right"))
+        left = most_bytes - (int(summed[num_levels - 1]) if num_levels else 0)
+        for counts, slots in zip(self.counts, self.slots, strict=True):
+            left = drop_rows(
+                counts, slots, self.near_places, self.is_taken, self._chunk_cells, edge_bytes,
+                NUM_LEVELS - 1 - num_levels, left, self._freed_cells,
+            )  # fmt: skip
 
     def _compact(self) -> None:
-        """Move rows together in the chunks where places became free."""
+        """Move rows together in the chunks where some were given up."""
         chunks = self.near_places[:, BEGIN] // np.uint32(self._chunk_cells)
-        entries = np.flatnonzero((self._owners >= 0) & (self._freed_cells[chunks] > 0))
+        entries = np.flatnonzero(self.is_taken & (self._freed_cells[chunks] > 0))
         entries = entries[np.argsort(self.near_places[entries, BEGIN])]
-        self._chunk_ends[self._freed_cells > 0] = 0
-        close_gaps(entries, self.near_places, self.cells, self.weights, self._chunk_cells, self._chunk_ends)
+        self.chunk_ends[self._freed_cells > 0] = 0
+        close_gaps(entries, self.near_places, self.cells, self.weights, self._chunk_cells, self.chunk_ends)
         self._freed_cells[:] = 0
 
     def check(self) -> None:
         """Raise an `AssertionError` unless every row that is near equals the graph's, in a place of its own."""
         assert self.num_bytes <= self.limit
-        entries = np.flatnonzero(self._owners >= 0)
+        entries = np.flatnonzero(self.is_taken)
         order = entries[np.argsort(self.near_places[entries, BEGIN])]
         begins, rooms = (self.near_places[order, column].astype(np.int64) for column in (BEGIN, ROOM))
         assert (begins[1:] >= (begins + rooms)[:-1]).all()
         assert (begins // self._chunk_cells == (begins + rooms - 1) // self._chunk_cells).all()
-        for number, side in enumerate(self._sides):
-            mine = entries[self._owners[entries] % 2 == number]
-            vertices = self._owners[mine] // 2
-            assert (self.slots[number][vertices] == mine + 1).all()
-            assert np.count_nonzero(self.slots[number]) == mine.size
-            is_filled = self.near_places[mine, SIZE] != UNFILLED
-            self._check_rows(side, vertices[is_filled], mine[is_filled])
+        owned = np.concatenate([slots[slots > 0] for slots in self.slots])
+        np.testing.assert_array_equal(np.sort(owned), entries + 1)
+        for side, slots in zip(self._sides, self.slots, strict=True):
+            vertices = np.flatnonzero(slots)
+            self._check_rows(side, vertices, slots[vertices].astype(np.int64) - 1)
 
     def _check_rows(self, side: GappedRows, vertices: Array, entries: Array) -> None:
         offsets, neighbors, weights = side.rows()

@@ -248,8 +248,9 @@ for e in range(begin, begin + np.uint64({side}_places[{vertex}, 1])):
 
 # A row of a graph whose cells are far: near if it has been copied.
 _FAR_READS = """
-from tgraph.kernels.cpu.hot_places import note_read, open_row
+from tgraph.kernels.cpu.hot_places import keep_row, note_read, open_row
 
+STILL_THERE = 4096  # cells: so many that were just read are in the processor's cache, and copying them moves nothing
 FAR_ROWS, FAR_CELLS, NEAR_ROWS, NEAR_CELLS, COPIED = 168, 176, 184, 192, 200
 """
 _NO_READS = "far_rows, far_cells, near_rows, near_cells, copied = 0, 0, 0, 0, 0"
@@ -260,9 +261,9 @@ fetch_add(shared, NEAR_ROWS, near_rows)
 fetch_add(shared, NEAR_CELLS, near_cells)
 fetch_add(shared, COPIED, copied)
 """
+_HOT = ("pool", "free_entries", "is_taken", "chunk_ends", "places", "cells", "weights")
 _FAR_ROW = """
-is_near, begin, end, num_copied = open_row({vertex}, {fills}, {side}_slots, {side}_places, {side}_cells, {side}_weights,
-                                           hot_places, hot_cells, hot_weights)
+is_near, begin, end, num_copied = open_row({vertex}, {copies}, {row}, {hot})
 row_cells = hot_cells if is_near else {side}_cells
 row_weights = {row_weights}
 before = followed
@@ -272,6 +273,9 @@ for e in range(begin, end):
         continue
     {other} = np.uint64(row_cells[e])
     {do}
+reads_all = followed - before == np.int64(end - begin)
+if reads_all:
+    note_read({side}_counts, {vertex})
 if num_copied:
     copied += num_copied
     far_rows += 1
@@ -281,8 +285,13 @@ elif is_near:
 else:
     far_cells += followed - before
     far_rows += 1
-if followed - before >= np.int64(end - begin) >> 1:
-    note_read({side}_counts, {vertex})
+    {keep}
+"""
+_KEEP = """
+if reads_all:
+    num_copied = keep_row({vertex}, {row}, {hot})
+    if num_copied > STILL_THERE:
+        copied += num_copied
 """
 
 _LOOK = """
@@ -479,6 +488,7 @@ class MonotonicStream:
         if hot is not None:
             numbers = [hot.number_of(side) for side in self._sides]
             sides = [(*side, hot.slots[k], hot.counts[k]) for side, k in zip(sides, numbers, strict=True)]
+            sides.append((hot.pool, hot.free_entries, hot.is_taken, hot.chunk_ends))
             sides.append((hot.near_places, hot.cells, hot.weights))
         elif not self._program.weighted:
             sides = [side[:2] for side in sides]
@@ -504,16 +514,14 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_
         for number in range(num_sides):
             side = f"{kind}{number}"
             text = do.format(message=message("row_weights[e]" if is_far else f"{side}_weights[e]"), reduce=reduce)
-            row_weights = f"hot_weights if is_near else {side}_weights" if program.weighted else "1"
-            far = {"fills": do != _LOOK, "row_weights": row_weights} if is_far else {}
-            row = _FAR_ROW if is_far else _ROW
-            texts.append(row.format(side=side, **ends, **far, do=block(text, 1)).strip("\n"))
+            row, words = (_FAR_ROW, _far_words(program, side, ends, do)) if is_far else (_ROW, {})
+            texts.append(row.format(side=side, **ends, **words, do=block(text, 1)).strip("\n"))
         return "\n".join(texts)
 
     arrays = ("places", "cells", "weights") if program.weighted or is_far else ("places", "cells")
     arrays += ("slots", "counts") if is_far else ()
     sides = [f"{kind}{number}_{array}" for kind in ("send", "pull") for number in range(num_sides) for array in arrays]
-    sides += ["hot_places", "hot_cells", "hot_weights"] if is_far else []
+    sides += [f"hot_{array}" for array in _HOT] if is_far else []
     return HEAD + _TEXT.format(
         unit=UNIT,
         reads=_FAR_READS if is_far else "",
@@ -532,3 +540,16 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_
         send=block(rows("send", _SEND), 4),
         adopt=block(rows("send", _ADOPT), 4),
     )
+
+
+def _far_words(program: KernelProgram, side: str, ends: dict[str, str], do: str) -> dict[str, Any]:
+    """Return what stands in the text of a far row for what is done with it.
+
+    A row that is read to its end in any case is copied first. Who looks for a neighbour reads a row to its end only if
+    there is none, and copies it then: the vertex is invalid, and will be read again.
+    """
+    row = ", ".join(f"{side}_{array}" for array in ("slots", "places", "cells", "weights"))
+    words = {"row": row, "hot": ", ".join(f"hot_{array}" for array in _HOT)}
+    keep = block(_KEEP.format(**words, **ends), 1) if do == _LOOK else ""
+    row_weights = f"hot_weights if is_near else {side}_weights" if program.weighted else "1"
+    return {**words, "copies": do != _LOOK, "keep": keep, "row_weights": row_weights}
