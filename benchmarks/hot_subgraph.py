@@ -37,10 +37,10 @@ def cut(graph: tg.Graph, num_held: int) -> tuple[tg.Graph, Edges, Edges]:
 
 
 def follow(
-    start: tg.Graph, new: Edges, old: Edges, size: int, num_batches: int, what: str, source: int, hot: int
+    start: tg.Graph, new: Edges, old: Edges, size: int, num_batches: int, what: str, source: int, hot: int, folder: Path | None
 ) -> tuple[list[int], Any]:
     """Apply batches; return the bytes that each moved and the values at the end."""
-    stream = tg.stream(tg.DynamicGraph(start, memory=MEMORY, hot=hot))
+    stream = tg.stream(tg.DynamicGraph(start, memory=MEMORY, hot=hot, folder=folder))
     stream.keep(what, **({} if what == "wcc" else {"source": source}))
     moved, half = [], size // 2
     for number in range(num_batches):
@@ -60,6 +60,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=10)
     parser.add_argument("--near", type=float, default=0.1, help="part of the bytes of the edges")
     parser.add_argument("--results", nargs="+", default=("bfs", "sssp", "wcc"))
+    parser.add_argument("--folder", type=Path, help="where far edges are; a temporary folder unless given")
     args = parser.parse_args()
     graph = load(prepare(args.graph, args.cache)[args.version], weighted=True)
     source = int(np.argmax(np.diff(graph.adjacency("out").to_numpy()[0])))
@@ -72,7 +73,7 @@ def main() -> None:
         hot = int(args.near * num_rows * (8 if what == "sssp" else 4))
         for size in args.sizes:
             (without, values), (with_hot, same) = (
-                follow(start, new, old, size, args.batches, what, source, limit) for limit in (0, hot)
+                follow(start, new, old, size, args.batches, what, source, limit, args.folder) for limit in (0, hot)
             )
             assert np.array_equal(values, same)
             saved = [f"{1 - b / max(a, 1):.0%}" for a, b in zip(without, with_hot, strict=True)]

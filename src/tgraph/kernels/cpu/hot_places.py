@@ -21,8 +21,8 @@ from tgraph.kernels.cpu.team import JIT
 BEGIN, SIZE, ROOM = 0, 1, 2  # columns of `near_places`
 ROW_BYTES = 13  # what a row needs beside its cells: an entry, and whether it is in use
 NUM_LEVELS = 3 * 255 + 2
-USED_ENTRIES, CHUNK, CHUNK_CELLS, WANTED_CELLS = 0, 8, 16, 24  # words of `pool`; WANTED_CELLS: found or not
-POOL_SIZE = 32
+USED_ENTRIES, CHUNK, CHUNK_CELLS = 0, 8, 16  # words of `pool`
+POOL_SIZE = 24
 
 
 # --- while a program reads -------------------------------------------------------------------------------------------
@@ -68,10 +68,7 @@ def keep_row(
     """
     size = np.int64(places[v, USED]) - np.int64(places[v, DEAD])
     room = room_for(size)
-    if size <= 0 or room > pool[CHUNK_CELLS]:
-        return np.int64(0)
-    fetch_add(pool, WANTED_CELLS, room)
-    if load(pool, CHUNK) >= chunk_ends.size:
+    if size <= 0 or room > pool[CHUNK_CELLS] or load(pool, CHUNK) >= chunk_ends.size:
         return np.int64(0)
     place = fetch_add(pool, USED_ENTRIES, 1)
     if place >= free_entries.size:

@@ -25,7 +25,6 @@ from tgraph.kernels.cpu.hot_places import (
     ROW_BYTES,
     SIZE,
     USED_ENTRIES,
-    WANTED_CELLS,
     add_levels,
     change_rows,
     close_gaps,
@@ -36,7 +35,7 @@ from tgraph.runtime.protocol import Array
 CHUNK_BYTES = 32 << 20
 FEWEST_CHUNKS = 8  # a smaller pool has smaller chunks
 ENTRY_PART = 8  # one part in so many of the bytes is for entries of rows
-LEAST_ROOM, MOST_ROOM = 16, 2  # one part in so many of the bytes is free, at least and at most, when a batch begins
+KEPT_PART = 0.5  # of the bytes, when a batch begins; most rows that are read again are so in the same batch
 MOST_CELLS = 2**32 - 2**20  # that an entry can name
 BYTES_PER_VERTEX = 8  # and direction
 
@@ -127,13 +126,12 @@ class HotSubgraph:
             self._drop()
             self._compact()
             self.free_entries = np.flatnonzero(~self.is_taken).astype(np.uint32)
-            self.pool[[USED_ENTRIES, CHUNK, WANTED_CELLS]] = 0
+            self.pool[[USED_ENTRIES, CHUNK]] = 0
 
     def _drop(self) -> None:
-        """Give up the rows that were read least, so that there is room for as much as the last batch wanted."""
+        """Give up the rows that were read least, so that there is room for those of this batch."""
         edge_bytes = self._sides[0].bytes_per_cell(self.weighted)
-        wanted_bytes = int(self.pool[WANTED_CELLS]) * edge_bytes
-        most_bytes = self.limit - min(max(wanted_bytes, self.limit // LEAST_ROOM), self.limit // MOST_ROOM)
+        most_bytes = int(self.limit * KEPT_PART)
         level_bytes = np.zeros(NUM_LEVELS, np.int64)
         for counts, slots in zip(self.counts, self.slots, strict=True):
             add_levels(counts, slots, self.near_places, edge_bytes, level_bytes)
