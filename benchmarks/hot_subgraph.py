@@ -4,8 +4,8 @@
 
 A changing graph whose edges are in mapped files takes batches, half insertions and half deletions, and one result is
 kept current. The table says how many bytes of rows were read far in all batches (the first computation is not among
-them), without a hot subgraph and with one of a part of the bytes of the edges that the result reads. Copies into the hot
-subgraph count as read. The batches are the same, and so must be the values at the end.
+them), without a hot subgraph and with one of a part of the bytes of the edges that the result reads. Copies into the
+hot subgraph count as read. The batches are the same, and so must be the values at the end.
 """
 
 from __future__ import annotations
@@ -29,19 +29,31 @@ Edges = tuple[Any, Any, Any]
 
 def cut(graph: tg.Graph, num_held: int) -> tuple[tg.Graph, Edges, Edges]:
     """Return the graph without some edges that are chosen at random, those edges, and the others in random order."""
-    edges = graph.edges()
-    order = np.random.default_rng(SEED).permutation(edges[0].size)
-    held, rest = (tuple(column[part] for column in edges) for part in (order[:num_held], order[num_held:]))
-    start = tg.from_edges(*rest, directed=graph.directed, num_vertices=graph.num_vertices, runtime="numpy")
+    sources, targets, weights = graph.edges()
+    assert weights is not None
+    order = np.random.default_rng(SEED).permutation(sources.size)
+    held, rest = ((sources[part], targets[part], weights[part]) for part in (order[:num_held], order[num_held:]))
+    start = tg.from_edges(
+        rest[0], rest[1], rest[2], directed=graph.directed, num_vertices=graph.num_vertices, runtime="numpy"
+    )
     return start, held, rest
 
 
 def follow(
-    start: tg.Graph, new: Edges, old: Edges, size: int, num_batches: int, what: str, source: int, hot: int, folder: Path | None
+    start: tg.Graph,
+    new: Edges,
+    old: Edges,
+    size: int,
+    num_batches: int,
+    what: str,
+    source: int,
+    hot: int,
+    folder: Path | None,
 ) -> tuple[list[int], Any]:
     """Apply batches; return the bytes that each moved and the values at the end."""
     stream = tg.stream(tg.DynamicGraph(start, memory=MEMORY, hot=hot, folder=folder))
-    stream.keep(what, **({} if what == "wcc" else {"source": source}))
+    parameters: dict[str, Any] = {} if what == "wcc" else {"source": source}
+    stream.keep(what, **parameters)
     moved, half = [], size // 2
     for number in range(num_batches):
         part = slice(number * half, (number + 1) * half)

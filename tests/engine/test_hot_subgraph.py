@@ -98,7 +98,9 @@ def test_large_batches_move_less_with_a_hot_subgraph(threads: int, directed: boo
             moved.append(0)
             for number in range(6):
                 old, new = order[number * 900 : number * 900 + 900], order[(number - 1) * 900 : number * 900]
-                update = stream.apply(insert=(sources[new], targets[new], weights[new]), delete=(sources[old], targets[old]))
+                update = stream.apply(
+                    insert=(sources[new], targets[new], weights[new]), delete=(sources[old], targets[old])
+                )
                 moved[-1] += sum(change.trace.moved_bytes for change in update.changes.values())
                 hot_of(stream).check()
             snapshot = stream.graph.snapshot()
@@ -145,10 +147,10 @@ def test_the_least_read_rows_are_given_up() -> None:
     stream.keep("bfs", source=0)
     hot = hot_of(stream)
     before = np.flatnonzero(hot.slots[0])
-    assert hot.num_rows == before.size > 50
+    assert hot.num_rows == before.size > 30
     hot.counts[0][:] = 0
     hot.counts[0][before[-5:]] = 3
-    stream.apply(insert=([0], [50]))
+    stream.graph.apply(insert=([0], [50]))
     hot.check()
     left = set(np.flatnonzero(hot.slots[0]).tolist())
     assert set(before[-5:].tolist()) <= left
@@ -173,6 +175,7 @@ def test_the_budget_covers_what_is_kept() -> None:
         tg.DynamicGraph(graph, memory="40KiB")
     stream = tg.stream(tg.DynamicGraph(graph, memory="110KiB"))
     stream.keep("bfs", source=0)
+    assert stream.graph.far is not None
     budget = stream.graph.far.budget
     assert budget.used <= budget.limit
     assert budget.parts["hot subgraph"] == hot_of(stream).num_bytes <= hot_of(stream).limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,7 +112,7 @@ class DynamicGraph:
         self._runtime = graph.runtime
         self._labels = GrowingLabels(graph.vertex_labels, graph.num_vertices)
         self._far = None if memory is None else FarEdges(memory, folder, hot)
-        new_cells = np.empty
+        new_cells: Callable[[int, np.dtype[Any]], Array] = np.empty
         if self._far is not None:
             self._far.take("vertex data", BYTES_PER_ROW * (2 if graph.directed else 1) + 1)
             self._far.resize(graph.num_vertices, self._label_bytes)

@@ -49,6 +49,7 @@ class FarEdges:
             self.hot = HotSubgraph(sides, self._left())
         if weighted:
             self.hot.hold_weights()
+        self._fit()
         return self.hot
 
     def follow(self, changed: list[ArcChanges]) -> None:
@@ -57,19 +58,19 @@ class FarEdges:
             self.hot.follow(changed)
             self.hot.renew()
 
-    def _check(self, per_vertex: dict[str, int], num_places: int, label_bytes: int) -> None:
+    def _check(self, per_vertex: dict[str, int], num_places: int, label_bytes: int) -> Budget:
         needed = Budget(self.budget.limit)
         for purpose, num_bytes in per_vertex.items():
             needed.take(purpose, num_bytes * num_places)
         needed.take("ids", label_bytes)
-        self.budget = needed
+        return needed
 
     def _left(self) -> int:
         return min(self.budget.free, self._most_hot)
 
     def _fit(self) -> None:
         """Make the hot subgraph smaller if it is larger than what is left."""
-        self._check(self._per_vertex, *self._needed)
+        self.budget = self._check(self._per_vertex, *self._needed)
         if self.hot is not None and self.hot.limit > self._left():
             self.hot.set_limit(self._left())
         if self.hot is not None:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any, NoReturn, overload
 
 from tgraph import runtime as runtimes
+from tgraph.budget import format_bytes, parse_bytes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
-from tgraph.budget import format_bytes, parse_bytes
 from tgraph.memory.far_file import FarArray, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 

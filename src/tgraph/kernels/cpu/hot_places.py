@@ -116,29 +116,31 @@ def _level(count):
 
 
 @njit(**JIT)
-def add_levels(counts, slots, near_places, edge_bytes, level_bytes):
-    """Add the bytes of rows that are near to those of their levels. Writes level_bytes."""
+def add_levels(counts, slots, near_places, levels):
+    """Add rows that are near, and their cells, to those of their levels. Writes levels (rows and cells)."""
     for v in range(slots.size):
         if slots[v]:
-            level_bytes[_level(counts[v])] += np.int64(near_places[slots[v] - 1, ROOM]) * edge_bytes + ROW_BYTES
+            level = _level(counts[v])
+            levels[level, 0] += 1
+            levels[level, 1] += near_places[slots[v] - 1, ROOM]
 
 
 @njit(**JIT)
-def drop_rows(counts, slots, near_places, is_taken, chunk_cells, edge_bytes, level, left, freed_cells):
-    """Give up all rows below a level, and those of it that do not fit into the bytes `left`; returns what is left.
+def drop_rows(counts, slots, near_places, is_taken, chunk_cells, level, left, freed_cells):
+    """Give up all rows below a level, and those of it that do not fit into the rows and cells that are `left`.
 
-    Writes slots, is_taken and freed_cells (per chunk).
+    Writes slots, is_taken, left and freed_cells (per chunk).
     """
     for v in range(slots.size):
         if not slots[v]:
             continue
         reached = _level(counts[v])
-        num_bytes = np.int64(near_places[slots[v] - 1, ROOM]) * edge_bytes + ROW_BYTES
-        if reached == level and num_bytes <= left:
-            left -= num_bytes
+        room = np.int64(near_places[slots[v] - 1, ROOM])
+        if reached == level and left[0] > 0 and room <= left[1]:
+            left[0] -= 1
+            left[1] -= room
         elif reached <= level:
             give_up(v, slots, near_places, is_taken, chunk_cells, freed_cells)
-    return left
 
 
 @njit(**JIT)

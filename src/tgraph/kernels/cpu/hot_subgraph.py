@@ -1,8 +1,9 @@
 """The hot subgraph (Grapin): the rows of a changing graph that are read most often, near, while all others are far.
 
 A row is copied near when a program reads it, if there is room, so that nothing moves only to be copied. Before every
-batch the rows with the fewest reads in the last three are given up where room is short, and chunks in which that happened
-are compacted. What a batch changes is changed in the copies too, from the batch itself. A copy is ascending, without gaps.
+batch the rows with the fewest reads in the last three are given up where room is short, and the chunks in which that
+happened are compacted. What a batch changes is changed in the copies too, from the batch itself. A copy is ascending,
+without gaps.
 
 Memory: 8 bytes per vertex and direction beside the pool.
 """
@@ -23,7 +24,6 @@ from tgraph.kernels.cpu.hot_places import (
     POOL_SIZE,
     ROOM,
     ROW_BYTES,
-    SIZE,
     USED_ENTRIES,
     add_levels,
     change_rows,
@@ -34,8 +34,8 @@ from tgraph.runtime.protocol import Array
 
 CHUNK_BYTES = 32 << 20
 FEWEST_CHUNKS = 8  # a smaller pool has smaller chunks
-ENTRY_PART = 8  # one part in so many of the bytes is for entries of rows
-KEPT_PART = 0.5  # of the bytes, when a batch begins; most rows that are read again are so in the same batch
+ENTRY_PART = 5  # one part in so many of the bytes is for entries of rows
+KEPT_PART = 0.5  # of rows and cells, when a batch begins; most rows that are read again are so in the same batch
 MOST_CELLS = 2**32 - 2**20  # that an entry can name
 BYTES_PER_VERTEX = 8  # and direction
 
@@ -130,19 +130,16 @@ class HotSubgraph:
 
     def _drop(self) -> None:
         """Give up the rows that were read least, so that there is room for those of this batch."""
-        edge_bytes = self._sides[0].bytes_per_cell(self.weighted)
-        most_bytes = int(self.limit * KEPT_PART)
-        level_bytes = np.zeros(NUM_LEVELS, np.int64)
+        most = (np.array([self.is_taken.size, self.cells.size]) * KEPT_PART).astype(np.int64)
+        levels = np.zeros((NUM_LEVELS, 2), np.int64)
         for counts, slots in zip(self.counts, self.slots, strict=True):
-            add_levels(counts, slots, self.near_places, edge_bytes, level_bytes)
-        summed = np.cumsum(level_bytes[::-1])  # from the hottest down
-        num_levels = int(np.searchsorted(summed, most_bytes, side="right"))
-        left = most_bytes - (int(summed[num_levels - 1]) if num_levels else 0)
+            add_levels(counts, slots, self.near_places, levels)
+        summed = np.cumsum(levels[::-1], axis=0)  # from the hottest down
+        num_levels = int(np.count_nonzero((summed <= most).all(axis=1)))
+        left = most - (summed[num_levels - 1] if num_levels else 0)
+        level = NUM_LEVELS - 1 - num_levels
         for counts, slots in zip(self.counts, self.slots, strict=True):
-            left = drop_rows(
-                counts, slots, self.near_places, self.is_taken, self._chunk_cells, edge_bytes,
-                NUM_LEVELS - 1 - num_levels, left, self._freed_cells,
-            )  # fmt: skip
+            drop_rows(counts, slots, self.near_places, self.is_taken, self._chunk_cells, level, left, self._freed_cells)
 
     def _compact(self) -> None:
         """Move rows together in the chunks where some were given up."""

@@ -451,7 +451,9 @@ class MonotonicStream:
         if self._hot is None:
             return None
         rows = self._sides[0]
-        per_read, per_copy = (rows.bytes_per_cell(weighted) for weighted in (self._program.weighted, self._hot.weighted))
+        per_read, per_copy = (
+            rows.bytes_per_cell(weighted) for weighted in (self._program.weighted, self._hot.weighted)
+        )
         reads = RowReads(
             far_bytes=int(shared[FAR_CELLS]) * per_read + int(shared[COPIED]) * per_copy,
             near_bytes=int(shared[NEAR_CELLS]) * per_read,
@@ -518,8 +520,8 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_
             texts.append(row.format(side=side, **ends, **words, do=block(text, 1)).strip("\n"))
         return "\n".join(texts)
 
-    arrays = ("places", "cells", "weights") if program.weighted or is_far else ("places", "cells")
-    arrays += ("slots", "counts") if is_far else ()
+    arrays = ["places", "cells", *(["weights"] if program.weighted or is_far else [])]
+    arrays += ["slots", "counts"] if is_far else []
     sides = [f"{kind}{number}_{array}" for kind in ("send", "pull") for number in range(num_sides) for array in arrays]
     sides += [f"hot_{array}" for array in _HOT] if is_far else []
     return HEAD + _TEXT.format(
