@@ -29,7 +29,7 @@ import numpy as np
 import polars as pl
 
 import tgraph as tg
-from tgraph.memory.budget import format_bytes, parse_bytes
+from tgraph.budget import format_bytes, parse_bytes
 
 CGROUPS = Path("/sys/fs/cgroup/memory")
 SPREAD = 1_000_003 * 10**6  # makes 64-bit ids of vertex numbers

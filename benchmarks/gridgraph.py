@@ -42,7 +42,7 @@ import numpy as np
 from larger_than_memory import BYTES_PER_VERTEX, CGROUPS, forget_file
 
 import tgraph as tg
-from tgraph.memory.budget import format_bytes
+from tgraph.budget import format_bytes
 from tgraph.memory.link import link_for
 
 TASKS = ("bfs", "wcc", "sssp", "pagerank")

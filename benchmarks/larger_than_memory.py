@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import tgraph as tg
-from tgraph.memory.budget import format_bytes
+from tgraph.budget import format_bytes
 from tgraph.memory.link import link_for
 
 CGROUPS = Path("/sys/fs/cgroup/memory")

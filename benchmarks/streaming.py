@@ -41,8 +41,8 @@ from streaming_files import MIXES, Changes, StreamFiles, prepare_stream, read_ba
 from streaming_peers import PEERS, Machine, PeerRun, is_same
 
 import tgraph as tg
+from tgraph.budget import format_bytes
 from tgraph.kernels.cpu.gapped_rows import UNIT
-from tgraph.memory.budget import format_bytes
 from tgraph.service.streams import PROGRAMS
 
 TASKS = tuple(task for task in ("bfs", "sssp", "wcc", "pagerank") if task in PROGRAMS)

@@ -253,7 +253,7 @@ def test_large_batches_on_all_threads(threads: int) -> None:
 def test_a_batch_that_costs_more_than_a_run_is_not_followed() -> None:
     stream = tg.stream(tg.generate.rmat(10, 8, duplicates="first", runtime="numpy"))
     kept = stream.keep("wcc")
-    kept._kept._seconds_per_change = 1e6
+    kept._kept._cost_per_change = 1e6
     rng = np.random.default_rng(0)
     update = stream.apply(insert=rng.integers(0, 1024, (2, 3000)))
     assert "recompute" in update.changes["wcc"].trace.seconds

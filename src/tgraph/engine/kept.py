@@ -43,6 +43,11 @@ class KeptProgram:
         """The main field."""
         return next(iter(self.fields.values()))
 
+    def _take_memory(self, bytes_per_vertex: int) -> None:
+        """Take near memory for fields, where the graph has a budget."""
+        if self.graph.far is not None:
+            self.graph.far.take(f"{type(self.program).__name__} {id(self):x}", bytes_per_vertex, self)
+
     def update(self, applied: Applied) -> ValueChanges:
         """Make the fields current after a batch."""
         raise NotImplementedError

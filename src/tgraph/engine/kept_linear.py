@@ -13,6 +13,7 @@ from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.linear_stream import LinearGuess
 from tgraph.kernels.cpu.fused.pull import GappedSide, PullRun
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.program import Program
 from tgraph.results import Iteration, Trace
 from tgraph.runtime import Array
@@ -36,6 +37,7 @@ class Accumulative(KeptProgram):
         if not can_send_changes(self._kernel_program):
             raise NotTranslatableError("it does more than add up multiples of its main field")
         send = rows_to_send(program, graph)
+        self._take_memory(len(send) * 8 + 4 * sum(np.asarray(tensor).itemsize for tensor in fields.values()))
         self._guess = LinearGuess(self._kernel_program, len(send), send[0].neighbors.dtype)
         self.fields = {name: np.ascontiguousarray(tensor) for name, tensor in fields.items()}
         self._sweep(Trace("streaming", "fused"))
@@ -82,17 +84,25 @@ class Accumulative(KeptProgram):
         started = time.perf_counter()
         others = {name: array for name, array in old.items() if name != self._plan.main_field}
         self._guess.make(senders, gone, new, send, self.fields, others)
-        trace.add(Iteration("push", senders.size, num_edges, time.perf_counter() - started))
+        moved = self._moved(send, num_edges)
+        trace.add(Iteration("push", senders.size, num_edges, time.perf_counter() - started, moved=moved))
 
     def _sweep(self, trace: Trace) -> None:
         """Go over all vertices until a sweep changes no more than the tolerance."""
-        sides = [GappedSide(rows) for rows in rows_to_pull(self.program, self.graph)]
+        rows = rows_to_pull(self.program, self.graph)
+        sides = [GappedSide(side) for side in rows]
         run = PullRun(self._kernel_program, sides, self.fields)
         num_vertices, num_edges = self.graph.num_places, sum(side.num_edges for side in sides)
-        residual = np.inf if num_vertices else 0.0
+        residual, moved = np.inf if num_vertices else 0.0, self._moved(rows, num_edges)
         while residual > self.program.tolerance:
             started = time.perf_counter()
             residuals, ticks, _ = run.advance(SWEEPS_PER_CALL, self.program.tolerance)
             seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
             for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
-                trace.add(Iteration("pull", num_vertices, num_edges, share, residual))
+                trace.add(Iteration("pull", num_vertices, num_edges, share, residual, moved))
+
+    def _moved(self, rows: list[GappedRows], num_cells: int) -> dict[str, int] | None:
+        """Return the bytes of so many cells, if they are far: all of them are read there."""
+        if self.graph.far is None:
+            return None
+        return {"rows": num_cells * rows[0].bytes_per_cell(self._kernel_program.weighted)}

@@ -11,7 +11,7 @@ import numpy as np
 from tgraph.engine import in_memory
 from tgraph.engine.kept import KeptProgram, ValueChanges, describe_kept, oriented, rows_to_pull, rows_to_send, start
 from tgraph.graph import Applied, DynamicGraph
-from tgraph.kernels.cpu.fused.monotonic_stream import MonotonicStream, why_not_kept
+from tgraph.kernels.cpu.fused.monotonic_stream import Followed, MonotonicStream, why_not_kept
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.operators import changed_mask
 from tgraph.program import Program
@@ -35,8 +35,13 @@ class Monotonic(KeptProgram):
             raise NotTranslatableError(reason)
         starts = self._stored(fields)
         rows = rows_to_send(program, graph), rows_to_pull(program, graph)
-        self._kernel = MonotonicStream(self._kernel_program, *rows, starts.copy(), starts)
-        self._seconds_per_change = 0.0  # of large batches so far
+        if graph.far is not None:
+            id_bytes = rows[0][0].neighbors.itemsize
+            self._take_memory(3 * starts.itemsize + 7 * id_bytes + 2)
+        hot = graph.watch_rows(self._kernel_program.weighted)
+        self._kernel = MonotonicStream(self._kernel_program, *rows, starts.copy(), starts, hot)
+        self._cost_per_change = 0.0  # of large batches so far: seconds, or cells that were read where these are far
+        self._fresh_cost = 0.0
         self._recompute()
 
     @property
@@ -57,17 +62,15 @@ class Monotonic(KeptProgram):
         arcs = applied.arcs
         num_changes = arcs.removed[0].size + arcs.added[0].size
         is_large = num_changes >= LARGE_BATCH
-        if is_large and num_changes * self._seconds_per_change > self._fresh_seconds:
+        if is_large and num_changes * self._cost_per_change > self._fresh_cost:
             return self._update_anew(started)
         gone, new = (oriented(self.program, self.graph, part) for part in (arcs.removed, arcs.added))
         followed = self._kernel.follow(gone[:2], new)
         seconds = time.perf_counter() - started
         if is_large:
-            latest = seconds / num_changes
-            self._seconds_per_change = (latest + (self._seconds_per_change or latest)) / 2
-        trace = Trace("streaming", "fused", {"follow": seconds})
-        trace.add(Iteration("push", followed.vertices.size, followed.num_edges, seconds))
-        return self._changes(followed.vertices, followed.old, trace)
+            latest = (seconds if followed.reads is None else followed.num_edges) / num_changes
+            self._cost_per_change = (latest + (self._cost_per_change or latest)) / 2
+        return self._changes(followed.vertices, followed.old, _trace("follow", followed, seconds))
 
     def finished(self) -> dict[str, Array]:
         """Return the values as the program finishes them, and the parents."""
@@ -95,12 +98,17 @@ class Monotonic(KeptProgram):
         old = self._kernel.values.copy()
         trace = self._recompute()
         trace.seconds["recompute"] = time.perf_counter() - started
-        self._seconds_per_change *= RETRY
+        self._cost_per_change *= RETRY
         return self._changes(np.arange(old.size), old, trace)
 
     def _recompute(self) -> Trace:
-        """Run the program in memory, and find the parents of what it found."""
+        """Run the program in memory, and find the parents of what it found; on far edges, run it by the kernel."""
         started = time.perf_counter()
+        if self.graph.far is not None:
+            followed = self._kernel.run(start(self.program, self.graph, has_degrees=False)[1])
+            self._fresh_cost = followed.num_edges
+            self.fields = {self._plan.main_field: self._kernel.values.view(self._dtype)}
+            return _trace("run", followed, time.perf_counter() - started)
         raw = copy(self.program)
         raw.finish = lambda graph, fields: fields  # type: ignore[method-assign]
         graph = self.graph.all_places()
@@ -109,7 +117,7 @@ class Monotonic(KeptProgram):
         num_without = self._kernel.begin(start(self.program, self.graph, has_degrees=False)[1])
         if num_without:
             raise NotTranslatableError(f"the values of {num_without} vertices come from no neighbour")
-        self._fresh_seconds = time.perf_counter() - started
+        self._fresh_cost = time.perf_counter() - started
         self.fields = {self._plan.main_field: self._kernel.values.view(self._dtype)}
         return result.trace
 
@@ -127,3 +135,12 @@ class Monotonic(KeptProgram):
         values = np.ascontiguousarray(fields[self._plan.main_field])
         self._dtype = values.dtype
         return values.view(np.uint8) if values.dtype.kind == "b" else values
+
+
+def _trace(what: str, followed: Followed, seconds: float) -> Trace:
+    """Return the trace of what the kernel did."""
+    trace, reads = Trace("streaming", "fused", {what: seconds}), followed.reads
+    moved = None if reads is None else {"rows": reads.far_bytes}
+    blocks = None if reads is None else {"rows": reads.far_rows, "cached_rows": reads.near_rows}
+    trace.add(Iteration("push", followed.vertices.size, followed.num_edges, seconds, None, moved, blocks))
+    return trace

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.batch import Batch, Edges
 from tgraph.graph.build import from_edges
+from tgraph.graph.far_edges import FarEdges
 from tgraph.graph.graph import Graph
 from tgraph.graph.growing_labels import GrowingLabels
 from tgraph.kernels.cpu.csr import count_distinct, transpose
@@ -28,10 +31,12 @@ from tgraph.kernels.cpu.gapped_rows import (
     grown,
     order_mutations,
 )
+from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
 from tgraph.runtime import Array
 
 EXISTING = ("ignore", "replace", "error")
 MISSING_EDGES = ("ignore", "error")
+BYTES_PER_ROW = 20  # places and capacities
 MOST_VERTICES = 2**31  # beyond these, numbers would need cells of 8 bytes
 
 
@@ -68,6 +73,10 @@ class DynamicGraph:
         existing: What becomes of an edge to insert that is there already: `ignore` it, `replace` its weight, or raise
             an `error` and change nothing. Either way they are counted.
         missing: What becomes of an edge to delete or change that is not there: `ignore` or `error`.
+        memory: Bytes of near memory, or a text such as `"256MiB"`, for vertex data, kept results and the rows that are
+            read most often; edges are in mapped files then. None = edges are in memory too.
+        folder: With `memory`, where these files are; they are removed with the graph. None = a temporary folder.
+        hot: With `memory`, whether rows that are read often stay near, or at most how many bytes of them.
 
     >>> import tgraph as tg
     >>> graph = tg.DynamicGraph(tg.from_edges(["ann", "bob"], ["bob", "cy"]))
@@ -88,6 +97,9 @@ class DynamicGraph:
         multi_edges: bool = False,
         existing: str = "ignore",
         missing: str = "ignore",
+        memory: int | str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        hot: bool | int | str = True,
     ) -> None:
         check_choice("existing", existing, EXISTING)
         check_choice("missing", missing, MISSING_EDGES)
@@ -98,9 +110,18 @@ class DynamicGraph:
         self.existing, self.missing = existing, missing
         self.version = 0  # batches so far
         self._runtime = graph.runtime
-        self._out = GappedRows(*_ascending(graph, multi_edges), multi_edges)
-        self._in = GappedRows(*graph.adjacency("in").to_numpy(), multi_edges) if graph.directed else self._out
         self._labels = GrowingLabels(graph.vertex_labels, graph.num_vertices)
+        self._far = None if memory is None else FarEdges(memory, folder, hot)
+        new_cells: Callable[[int, np.dtype[Any]], Array] = np.empty
+        if self._far is not None:
+            self._far.take("vertex data", BYTES_PER_ROW * (2 if graph.directed else 1) + 1)
+            self._far.resize(graph.num_vertices, self._label_bytes)
+            new_cells = self._far.arrays.new
+        rows = _ascending(graph, multi_edges)
+        self._out = GappedRows(*rows, multi_edges, new_cells)
+        self._in = self._out
+        if graph.directed:
+            self._in = GappedRows(*graph.adjacency("in").to_numpy(), multi_edges, new_cells)
         self._removed, self._num_removed = np.zeros(graph.num_vertices, np.bool_), 0
         self._num_edges = graph.num_edges
         self._snapshot: tuple[int, Graph] | None = None  # with its version
@@ -119,10 +140,14 @@ class DynamicGraph:
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of rows in use, in both directions, and of labels."""
-        rows = {id(rows): rows.memory_bytes for rows in (self._out, self._in)}
-        labels = self._labels.array
-        return sum(rows.values()) + self._removed.nbytes + (0 if labels is None else labels.nbytes)
+        """The bytes of rows in use, in both directions, and of labels; without edges that are far."""
+        rows = sum(rows.vertex_bytes if self._far else rows.memory_bytes for rows in self._sides)
+        return rows + self._removed.nbytes + self._label_bytes
+
+    @property
+    def far_bytes(self) -> int:
+        """The bytes of edges in use that are far."""
+        return sum(rows.cell_bytes for rows in self._sides) if self._far else 0
 
     def __repr__(self) -> str:
         words = [
@@ -149,6 +174,24 @@ class DynamicGraph:
     def removed(self) -> Array:
         """Which vertices were removed, `[num_places] bool`."""
         return self._removed
+
+    @property
+    def far(self) -> FarEdges | None:
+        """What there is beside far edges; None = edges are near."""
+        return self._far
+
+    @property
+    def _sides(self) -> list[GappedRows]:
+        return [self._out, self._in] if self.directed else [self._out]
+
+    @property
+    def _label_bytes(self) -> int:
+        labels = self._labels.array
+        return 0 if labels is None else int(labels.nbytes)
+
+    def watch_rows(self, weighted: bool) -> HotSubgraph | None:
+        """Return the hot subgraph, which counts what is read of far rows; None = edges are near."""
+        return None if self._far is None else self._far.watch(self._sides, weighted)
 
     def gapped(self, direction: str) -> GappedRows:
         """Return the rows of outgoing (`"out"`) or incoming (`"in"`) edges."""
@@ -180,9 +223,17 @@ class DynamicGraph:
             self._snapshot = self.version, self.to_graph()
         return self._snapshot[1]
 
+    def snapshot_of_vertices(self) -> Graph:
+        """Return `snapshot()`; where edges are far, the graph as it is now without edges."""
+        if self._far is None:
+            return self.snapshot()
+        return self._without_removed(self.vertices(), None, None)
+
     def to_graph(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return a new `Graph` as it is now, on the runtime of the graph that this one began with unless told."""
-        graph = self.all_places()
+        return self._without_removed(self.all_places(), runtime, device)
+
+    def _without_removed(self, graph: Graph, runtime: str | None, device: str | None) -> Graph:
         if self._num_removed:
             graph = graph.subgraph(graph.labels_of(np.flatnonzero(~self._removed)))
         return graph.to(runtime or self._runtime.name, device or self._runtime.device)
@@ -223,6 +274,10 @@ class DynamicGraph:
         )
         if "error" in (self.existing, self.missing):
             self._refuse(batch, named, arcs, self._out.find(mutations, self.existing == "replace"))
+        if self._far is not None and named.num_new:
+            bytes_per_label = self._label_bytes / max(self.num_places, 1)
+            label_bytes = self._label_bytes + max(int(bytes_per_label * named.num_new), named.new_labels.nbytes)
+            self._far.check(self.num_places + named.num_new, label_bytes if self.labels is not None else 0)
         return Prepared(named, arcs, mutations)
 
     def commit(self, prepared: Prepared) -> Applied:
@@ -230,8 +285,9 @@ class DynamicGraph:
         named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
         num_added = self._commit_vertices(named)
         changed = self._out.apply(mutations, self.existing == "replace")
-        if self.directed:
-            self._apply_reverse(changed)
+        reverse = [self._apply_reverse(changed)] if self.directed else []
+        if self._far is not None:
+            self._far.follow([changed, *reverse])
         self.version += 1
         return self._report(changed, arcs, named, num_added)
 
@@ -327,8 +383,10 @@ class DynamicGraph:
         if named.num_new:
             self._labels.add(named.new_labels)
             self._removed = grown(self._removed, named.num_new)
-            for rows in {id(rows): rows for rows in (self._out, self._in)}.values():
+            for rows in self._sides:
                 rows.add_vertices(named.num_new)
+            if self._far is not None:
+                self._far.resize(self.num_places, self._label_bytes)
         self._removed[named.gone] = True
         self._num_removed += named.gone.size
         if not self._num_removed:
@@ -339,14 +397,14 @@ class DynamicGraph:
         self._num_removed -= back.size
         return named.num_new + int(back.size)
 
-    def _apply_reverse(self, changed: ArcChanges) -> None:
+    def _apply_reverse(self, changed: ArcChanges) -> ArcChanges:
         """Do to the rows of incoming edges what was done to those of outgoing ones."""
         parts = changed.removed, changed.added
         sources, targets, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         kinds = np.concatenate(
             [np.full(part[0].size, kind, np.uint8) for part, kind in zip(parts, (DELETE, INSERT), strict=True)]
         )
-        self._in.apply(order_mutations(targets, sources, weights, kinds, self.num_places), replace=False)
+        return self._in.apply(order_mutations(targets, sources, weights, kinds, self.num_places), replace=False)
 
     def _report(self, changed: ArcChanges, arcs: _Arcs, named: _Named, num_added: int) -> Applied:
         """Count what was done, and count the edges anew."""

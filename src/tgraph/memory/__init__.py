@@ -4,7 +4,7 @@ Near memory is where the compute is, under a hard budget in bytes; far memory is
 disk are one such pair, a device's memory and the host's another. Vertex data stays near, edges come in blocks.
 """
 
-from tgraph.memory.budget import Budget, parse_bytes
+from tgraph.budget import Budget, parse_bytes
 from tgraph.memory.builder import build_file
 from tgraph.memory.device import Device
 from tgraph.memory.device_loader import BUFFERS, Buffer, DeviceLoader, buffer_bytes, bytes_per_edge

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tgraph.budget import Budget, parse_bytes
 from tgraph.errors import InvalidArgumentError, StoreReadError, check_choice
 from tgraph.graph.build import DUPLICATES, SELF_LOOPS
 from tgraph.graph.random_weights import check_whole
@@ -29,7 +30,6 @@ from tgraph.io import check_file, format_of
 from tgraph.io.edge_chunks import STRING, EdgeChunk, EdgeChunks, open_chunks
 from tgraph.io.files import replacing
 from tgraph.io.store import graph_metadata, write_parts
-from tgraph.memory.budget import Budget, parse_bytes
 from tgraph.memory.edge_runs import ExternalSort, NumberedEdges, Side
 from tgraph.memory.far_file import identify
 from tgraph.memory.given_chunks import Chunk, given_chunks

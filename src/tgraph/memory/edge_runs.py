@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tgraph.budget import Budget, format_bytes
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError
 from tgraph.io.files import write_array
@@ -16,7 +17,6 @@ from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.kernels.cpu.partition import Edges, group_edges
 from tgraph.kernels.cpu.team import as_unsigned
-from tgraph.memory.budget import Budget, format_bytes
 from tgraph.memory.vertex_numbers import Parts
 from tgraph.runtime import Array
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from tgraph.budget import Budget
 from tgraph.layout.partition import Block, cut_by_edges
-from tgraph.memory.budget import Budget
 from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, make_buffer
 from tgraph.memory.far_graph import FarGraph
 from tgraph.memory.loader import BUFFERS, BlockLoader

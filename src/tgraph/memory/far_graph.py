@@ -9,11 +9,11 @@ from typing import Any, NoReturn, overload
 import numpy as np
 
 from tgraph import runtime as runtimes
+from tgraph.budget import format_bytes, parse_bytes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.io.rows import check_parts_of_offsets
-from tgraph.memory.budget import format_bytes, parse_bytes
 from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 from tgraph.runtime import Array, Tensor

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from tgraph import runtime as runtimes
+from tgraph.budget import format_bytes, parse_bytes
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Adjacency, Graph
-from tgraph.memory.budget import format_bytes, parse_bytes
 from tgraph.memory.device import find_device
 from tgraph.memory.host_edges import HostEdges
 from tgraph.runtime import Tensor

@@ -21,12 +21,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from tgraph.budget import Budget
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError
 from tgraph.io.files import write_array
 from tgraph.io.text import MAX_VERTICES_PER_EDGE
 from tgraph.kernels.cpu.vertex_ids import IdTable, id_range, mark_ids, number_ids
-from tgraph.memory.budget import Budget
 from tgraph.runtime import Array
 
 Parts: TypeAlias = dict[str, tuple[Path, np.dtype[Any]]]  # of a native file: name to file and element type

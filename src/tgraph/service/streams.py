@@ -117,8 +117,11 @@ class KeptResult:
         return self._kept.reason
 
     def result(self) -> Result:
-        """Return the values as of now, on a snapshot of the graph; later batches do not disturb them."""
-        kept, snapshot = self._kept, self._kept.graph.snapshot()
+        """Return the values as of now, on a snapshot of the graph; later batches do not disturb them.
+
+        Where edges are far, the graph of the result has its vertices only.
+        """
+        kept, snapshot = self._kept, self._kept.graph.snapshot_of_vertices()
         places = np.flatnonzero(~kept.graph.removed)
         vertex_fields = kept.vertex_fields
         numbers = np.cumsum(~kept.graph.removed) - 1  # of places in the snapshot

@@ -87,8 +87,16 @@ def grown(array: Array, count: int) -> Array:
 class GappedRows:
     """One direction of a graph that changes."""
 
-    def __init__(self, offsets: Array, neighbors: Array, weights: Array | None, multi_edges: bool = False) -> None:
+    def __init__(
+        self,
+        offsets: Array,
+        neighbors: Array,
+        weights: Array | None,
+        multi_edges: bool = False,
+        new_cells: Callable[[int, np.dtype[Any]], Array] = np.empty,
+    ) -> None:
         num_vertices = offsets.size - 1
+        self._new_cells = new_cells  # where cells live
         self.multi_edges, self.weighted = multi_edges, weights is not None
         self.places = np.zeros((num_vertices, 4), np.uint32)
         self.capacities = np.zeros(num_vertices, np.uint32)  # in units
@@ -103,8 +111,21 @@ class GappedRows:
     @property
     def memory_bytes(self) -> int:
         """The bytes that are in use; the reserve of cells counts when it is written to."""
-        per_cell = self.neighbors.itemsize + (self.weights.itemsize if self.weighted else 0)
-        return self.places.nbytes + self.capacities.nbytes + self.num_cells * per_cell
+        return self.vertex_bytes + self.cell_bytes
+
+    @property
+    def vertex_bytes(self) -> int:
+        """The bytes of what there is per vertex."""
+        return self.places.nbytes + self.capacities.nbytes
+
+    @property
+    def cell_bytes(self) -> int:
+        """The bytes of the cells in use, neighbours and weights."""
+        return self.num_cells * self.bytes_per_cell(self.weighted)
+
+    def bytes_per_cell(self, weighted: bool) -> int:
+        """Return the bytes of a neighbour, or of one and its weight."""
+        return int(self.neighbors.itemsize + (self.weights.itemsize if weighted else 0))
 
     @property
     def num_cells(self) -> int:
@@ -161,8 +182,8 @@ class GappedRows:
         offsets = np.zeros(self.num_vertices + 1, OFFSET_DTYPE)
         np.cumsum(self.degrees(), out=offsets[1:])
         num_arcs = int(offsets[-1])
-        neighbors = np.empty(num_arcs, self.neighbors.dtype)
-        weights = np.empty(num_arcs if self.weighted else 0, self.weights.dtype)
+        neighbors = self._new_cells(num_arcs, self.neighbors.dtype)
+        weights = self._new_cells(num_arcs if self.weighted else 0, self.weights.dtype)
         cells = self.places, self.neighbors, self.weights
         run_team(_copy_rows, team_size(num_arcs), *cells, as_unsigned(offsets), neighbors, weights)
         signed = neighbors.view(f"i{neighbors.itemsize}")
@@ -218,8 +239,8 @@ class GappedRows:
         units = _lay_out(offsets, self.places, self.capacities)
         needed = 0 if coming is None else self._units_to_move(coming)
         num_cells = (units + units // RESERVE + needed) * UNIT
-        self.neighbors = np.empty(num_cells, neighbors.dtype)
-        self.weights = np.empty(num_cells if self.weighted else 0, weights.dtype)
+        self.neighbors = self._new_cells(num_cells, neighbors.dtype)
+        self.weights = self._new_cells(num_cells if self.weighted else 0, weights.dtype)
         self._end = np.array([units], np.int64)  # in units: what is behind was never used
         self._free = np.zeros(NUM_SIZES, np.int64)  # 1 + the first free block of each size; each leads to the next
         self._num_arcs = neighbors.size
@@ -280,28 +301,33 @@ def _spread_rows(rank, size, offsets, neighbors, weights, places, cells, cell_we
 
 @njit(**JIT)
 def _copy_rows(rank, size, places, cells, cell_weights, offsets, neighbors, weights):
-    """Write every row without gaps and deleted ones, its two parts merged. One thread per row."""
-    dead = _dead_bit(cells)
+    """Write every row without gaps. One thread per row."""
     first, last = part(rank, size, places.shape[0])
     for u in range(first, last):
-        start = np.uint64(places[u, START]) * np.uint64(UNIT)
-        a, a_end = start, start + np.uint64(places[u, ORDERED])
-        b, b_end = a_end, start + np.uint64(places[u, USED])
-        to = offsets[u]
-        while a < a_end or b < b_end:
-            if b == b_end or (a < a_end and (cells[a] & ~dead) <= (cells[b] & ~dead)):
-                e, a = a, a + np.uint64(1)
-            else:
-                e, b = b, b + np.uint64(1)
-            if not cells[e] & dead:
-                neighbors[to] = cells[e]
-                if weights.size:
-                    weights[to] = cell_weights[e]
-                to += np.uint64(1)
+        copy_row(u, places, cells, cell_weights, offsets[u], neighbors, weights)
 
 
 @njit(**JIT)
-def _dead_bit(cells):
+def copy_row(u, places, cells, cell_weights, to, neighbors, weights):
+    """Write a row without deleted ones from `to` on, its two parts merged; `weights` may be empty."""
+    dead = dead_bit(cells)
+    start = np.uint64(places[u, START]) * np.uint64(UNIT)
+    a, a_end = start, start + np.uint64(places[u, ORDERED])
+    b, b_end = a_end, start + np.uint64(places[u, USED])
+    while a < a_end or b < b_end:
+        if b == b_end or (a < a_end and (cells[a] & ~dead) <= (cells[b] & ~dead)):
+            e, a = a, a + np.uint64(1)
+        else:
+            e, b = b, b + np.uint64(1)
+        if not cells[e] & dead:
+            neighbors[to] = cells[e]
+            if weights.size:
+                weights[to] = cell_weights[e]
+            to += np.uint64(1)
+
+
+@njit(**JIT)
+def dead_bit(cells):
     """Return the bit of a deleted neighbour, in the type of cells."""
     return cells.dtype.type(1) << cells.dtype.type(cells.itemsize * 8 - 1)
 
@@ -420,7 +446,7 @@ def _change_single(
     u, i, end, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places, cells, cell_weights
 ):
     """Do the mutations i to end of one arc, which exists once or not at all."""
-    dead, target = _dead_bit(cells), targets[i]
+    dead, target = dead_bit(cells), targets[i]
     start = np.int64(places[u, START]) * UNIT
     cell = NOWHERE  # of the arc, alive or deleted
     is_there = False
@@ -470,7 +496,7 @@ def _change_parallel(
     u, i, end, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells, cell_weights
 ):
     """Do the deletions and insertions i to end of one arc, which may exist several times: the lightest goes first."""
-    dead, target = _dead_bit(cells), targets[i]
+    dead, target = dead_bit(cells), targets[i]
     start = np.int64(places[u, START]) * UNIT
     middle, stop = start + np.int64(places[u, ORDERED]), start + np.int64(places[u, USED])
     first = _first_at_least(cells, start, middle, target, dead, places.shape[0])
@@ -577,7 +603,7 @@ def _write_rows(
 @njit(**JIT)
 def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_weights):
     """Merge the new arcs among the mutations up to k into the ordered cells first to last, from the back."""
-    dead = _dead_bit(cells)
+    dead = dead_bit(cells)
     e, to = last - 1, last + count - 1
     while count > 0:
         if came[k] != 3:
@@ -602,7 +628,7 @@ def _merge_row(
     old, ordered, used, source, source_weights, k, k_end, targets, weights, came, to, cells, cell_weights
 ):  # fmt: skip
     """Write the two parts of a row, without what is deleted, and its new arcs among the mutations k to k_end."""
-    dead = _dead_bit(cells)
+    dead = dead_bit(cells)
     a, a_end, b, b_end = old, old + ordered, old + ordered, old + used
     while True:
         while a < a_end and source[a] & dead:

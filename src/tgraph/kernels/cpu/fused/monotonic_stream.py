@@ -30,6 +30,7 @@ from tgraph.errors import InvalidProgramError
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_rows import UNIT, WORK_PER_ARC, GappedRows, grown
+from tgraph.kernels.cpu.hot_subgraph import HotSubgraph, RowReads
 from tgraph.kernels.cpu.team import run_team, team_size
 from tgraph.kernels.cpu.watch import SHARED_SIZE
 from tgraph.runtime.protocol import Array
@@ -45,7 +46,7 @@ UNIT = np.uint64({unit})
 DOUBTFUL, TOUCHED, QUEUED = np.uint8(1), np.uint8(2), np.uint8(4)
 TAKEN = 64  # where the counters of phases begin in `shared`
 WAVES, DOUBTS, INVALID, NEXT, LISTED, FOLLOWED = 120, 128, 136, 144, 152, 160
-
+{reads}
 {types}
 NOBODY, DEAD = Cell(np.iinfo(Cell).max), Cell(1 << (np.iinfo(Cell).bits - 1))
 
@@ -109,6 +110,7 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
            starts, begins, improves, doubts, more_doubts, invalid, listed, old_values, active, coming
            {sides}, values{constants}):
     meeting, phase, followed = 1, 0, 0
+    {no_reads}
 
     # --- who is doubtful ---
     while True:
@@ -228,6 +230,7 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
                 {send}
         meeting, phase = end_phase(rank, size, shared, meeting, phase)
     fetch_add(shared, FOLLOWED, followed)
+    {share_reads}
 
     # --- all marks are taken back ---
     num_listed = shared[LISTED]
@@ -242,6 +245,7 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
 @njit(**JIT)
 def attach(rank, size, shared, num_active, parents, starts, improves, active, coming{sides}, values{constants}):
     meeting, phase, followed = 1, 0, 0
+    {no_reads}
     while num_active > 0:
         while True:
             first, last = take(shared, phase, num_active)
@@ -279,6 +283,54 @@ if e + np.uint64(NEAR) < end:
     {asks}
 """
 
+# A row of a graph whose cells are far: near if it has been copied.
+_FAR_READS = """
+from tgraph.kernels.cpu.hot_places import keep_row, note_read, open_row
+
+STILL_THERE = 4096  # cells: so many that were just read are in the processor's cache, and copying them moves nothing
+FAR_ROWS, FAR_CELLS, NEAR_ROWS, NEAR_CELLS, COPIED = 168, 176, 184, 192, 200
+"""
+_NO_READS = "far_rows, far_cells, near_rows, near_cells, copied = 0, 0, 0, 0, 0"
+_SHARE_READS = """
+fetch_add(shared, FAR_ROWS, far_rows)
+fetch_add(shared, FAR_CELLS, far_cells)
+fetch_add(shared, NEAR_ROWS, near_rows)
+fetch_add(shared, NEAR_CELLS, near_cells)
+fetch_add(shared, COPIED, copied)
+"""
+_HOT = ("pool", "free_entries", "is_taken", "chunk_ends", "places", "cells", "weights")
+_FAR_ROW = """
+is_near, begin, end, num_copied = open_row({vertex}, {copies}, {row}, {hot})
+row_cells = hot_cells if is_near else {side}_cells
+row_weights = {row_weights}
+before = followed
+for e in range(begin, end):
+    followed += 1
+    if row_cells[e] & DEAD:
+        continue
+    {other} = np.uint64(row_cells[e])
+    {do}
+reads_all = followed - before == np.int64(end - begin)
+if reads_all:
+    note_read({side}_counts, {vertex})
+if num_copied:
+    copied += num_copied
+    far_rows += 1
+elif is_near:
+    near_cells += followed - before
+    near_rows += 1
+else:
+    far_cells += followed - before
+    far_rows += 1
+    {keep}
+"""
+_KEEP = """
+if reads_all:
+    num_copied = keep_row({vertex}, {row}, {hot})
+    if num_copied > STILL_THERE:
+        copied += num_copied
+"""
+
 _LOOK = """
 if not found and states[u] & DOUBTFUL == 0:
     sent = values[u]
@@ -303,6 +355,8 @@ if not found and tries < TRIES and states[u] & DOUBTFUL == 0:
                 improves[0] = 1
             break
 """
+
+_LOOKS = (_LOOK, _LOOK_AMONG_EQUALS)
 
 _CHILDREN = """
 if parents[v] == Cell(u) and not fetch_or(states, v, DOUBTFUL) & DOUBTFUL:
@@ -334,7 +388,9 @@ if is_given and parents[v] == NOBODY and compare_swap(parents, v, NOBODY, Cell(u
 """
 
 _REDUCE = {"min": "minimum", "max": "maximum", "any": "maximum"}
-WAVES, INVALID, LISTED, FOLLOWED = 120, 136, 152, 160  # counters in `shared`
+WAVES, INVALID, NEXT, LISTED, FOLLOWED = 120, 136, 144, 152, 160  # counters in `shared`
+FAR_ROWS, FAR_CELLS, NEAR_ROWS, NEAR_CELLS, COPIED = 168, 176, 184, 192, 200
+QUEUED = 4
 NUM_LOCKS = 1024
 
 
@@ -365,17 +421,24 @@ class Followed:
     num_invalid: int
     num_edges: int  # looked at
     num_waves: int
+    reads: RowReads | None = None  # None = all cells are near
 
 
 class MonotonicStream:
     """A monotonic program on rows with gaps: values that follow the changes of arcs, and their parents."""
 
     def __init__(
-        self, program: KernelProgram, send: list[GappedRows], pull: list[GappedRows], values: Array, starts: Array
+        self,
+        program: KernelProgram,
+        send: list[GappedRows],
+        pull: list[GappedRows],
+        values: Array,
+        starts: Array,
+        hot: HotSubgraph | None = None,
     ) -> None:
-        self._program, self._sides = program, [*send, *pull]
+        self._program, self._sides, self._hot = program, [*send, *pull], hot
         self._cell = send[0].neighbors.dtype
-        self._module = load_kernel(_write_text(program, len(send), self._cell))
+        self._module = load_kernel(_write_text(program, len(send), self._cell, hot is not None))
         self._nobody = np.iinfo(self._cell).max
         self.values, self.starts = values, starts
         self.parents = np.full(values.size, self._nobody, self._cell)
@@ -385,7 +448,8 @@ class MonotonicStream:
         self._make_lists()
         no_arcs = np.empty(0, self._cell), np.empty(0, self._cell)
         compile_worker(self._module.update, *self._updated(no_arcs, (*no_arcs, send[0].weights[:0])))
-        compile_worker(self._module.attach, *self._attached(0))
+        if hot is None:
+            compile_worker(self._module.attach, *self._attached(0))
 
     def begin(self, active: Array | None) -> int:
         """Find the parents of values that a run has found; return how many vertices lack one.
@@ -401,6 +465,19 @@ class MonotonicStream:
         run_team(self._module.attach, team_size(self.values.size), shared, *self._attached(roots.size))
         return int(np.count_nonzero(self.values != self.starts)) - int(shared[LISTED])
 
+    def run(self, active: Array | None) -> Followed:
+        """Compute values and parents from the start, by this kernel alone; `active` as in `begin`."""
+        self._begins[:] = True if active is None else active
+        self.values[:] = self.starts
+        self.parents[:] = self._nobody
+        self._improves[:] = 0
+        senders = np.flatnonzero(self._begins)
+        self._coming[: senders.size] = senders
+        self._states[senders] = QUEUED
+        nothing = np.empty(0, self._cell), np.empty(0, self._cell)
+        size = team_size(sum(side.num_cells for side in self._sides))
+        return self._follow(nothing, (*nothing, self._sides[0].weights[:0]), size, senders.size)
+
     def grow(self, starts: Array, active: Array | None) -> None:
         """Add vertices, with their values at the start and who of them is active then."""
         first, count = self.values.size, starts.size
@@ -414,14 +491,36 @@ class MonotonicStream:
 
     def follow(self, gone: tuple[Array, Array], new: tuple[Array, Array, Array]) -> Followed:
         """Follow arcs that are gone (senders, receivers) and new (senders, receivers, weights)."""
-        size = team_size((gone[0].size + new[0].size) * WORK_PER_ARC)
+        return self._follow(gone, new, team_size((gone[0].size + new[0].size) * WORK_PER_ARC), 0)
+
+    def _follow(
+        self, gone: tuple[Array, Array], new: tuple[Array, Array, Array], size: int, num_coming: int
+    ) -> Followed:
         shared = np.zeros(SHARED_SIZE, np.int64)
+        shared[NEXT] = num_coming
         run_team(self._module.update, size, shared, *self._updated(gone, new))
         count = int(shared[LISTED])
         counts = int(shared[INVALID]), int(shared[FOLLOWED]), int(shared[WAVES])
         if counts[2] > self.values.size:
             raise EndlessError("values do not settle: edges form a cycle along which they get better and better")
-        return Followed(self._listed[:count].copy(), self._old_values[:count].copy(), *counts)
+        return Followed(self._listed[:count].copy(), self._old_values[:count].copy(), *counts, self._note_reads(shared))
+
+    def _note_reads(self, shared: Array) -> RowReads | None:
+        """Return what was read of rows, and add it to what the hot subgraph knows."""
+        if self._hot is None:
+            return None
+        rows = self._sides[0]
+        per_read, per_copy = (
+            rows.bytes_per_cell(weighted) for weighted in (self._program.weighted, self._hot.weighted)
+        )
+        reads = RowReads(
+            far_bytes=int(shared[FAR_CELLS]) * per_read + int(shared[COPIED]) * per_copy,
+            near_bytes=int(shared[NEAR_CELLS]) * per_read,
+            far_rows=int(shared[FAR_ROWS]),
+            near_rows=int(shared[NEAR_ROWS]),
+        )
+        self._hot.reads.add(reads)
+        return reads
 
     def _make_lists(self) -> None:
         """Make room for lists of vertices; it becomes memory where it is used."""
@@ -445,13 +544,23 @@ class MonotonicStream:
         return (num_active, *vertices, *self._rows())
 
     def _rows(self) -> tuple[Any, ...]:
-        sides = [(side.places, side.neighbors, side.weights) for side in self._sides]
-        count = 3 if self._program.weighted else 2
-        return (*(array for side in sides for array in side[:count]), self.values, *self._program.constants.values())
+        sides: list[tuple[Array, ...]] = [(side.places, side.neighbors, side.weights) for side in self._sides]
+        hot = self._hot
+        if hot is not None:
+            numbers = [hot.number_of(side) for side in self._sides]
+            sides = [(*side, hot.slots[k], hot.counts[k]) for side, k in zip(sides, numbers, strict=True)]
+            sides.append((hot.pool, hot.free_entries, hot.is_taken, hot.chunk_ends))
+            sides.append((hot.near_places, hot.cells, hot.weights))
+        elif not self._program.weighted:
+            sides = [side[:2] for side in sides]
+        return (*(array for side in sides for array in side), self.values, *self._program.constants.values())
 
 
-def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> str:
-    """Return the kernel for a program on so many pairs of rows, to send along and to pull along."""
+def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_far: bool) -> str:
+    """Return the kernel for a program on so many pairs of rows, to send along and to pull along.
+
+    Where cells are far, a row that is copied near is read there, and reads are counted.
+    """
     reduce = _REDUCE[program.reduce]
     is_bool = program.reduce == "any"
     value = np.dtype(np.uint8) if is_bool else program.field_dtypes[program.main_field]
@@ -465,15 +574,21 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> 
         texts = []
         for number in range(num_sides):
             side = f"{kind}{number}"
-            text = do.format(message=message(f"{side}_weights[e]"), reduce=reduce)
+            text = do.format(message=message("row_weights[e]" if is_far else f"{side}_weights[e]"), reduce=reduce)
             ask = _ASK.format(side=side, asks="\n    ".join(f"prefetch({array}, soon)" for array in reads))
-            texts.append(_ROW.format(side=side, **ends, ask=block(ask, 1), do=block(text, 1)).strip("\n"))
+            row, words = (_FAR_ROW, _far_words(program, side, ends, do)) if is_far else (_ROW, {"ask": block(ask, 1)})
+            texts.append(row.format(side=side, **ends, **words, do=block(text, 1)).strip("\n"))
         return "\n".join(texts)
 
-    arrays = ("places", "cells", "weights") if program.weighted else ("places", "cells")
+    arrays = ["places", "cells", *(["weights"] if program.weighted or is_far else [])]
+    arrays += ["slots", "counts"] if is_far else []
     sides = [f"{kind}{number}_{array}" for kind in ("send", "pull") for number in range(num_sides) for array in arrays]
+    sides += [f"hot_{array}" for array in _HOT] if is_far else []
     return HEAD + _TEXT.format(
         unit=UNIT,
+        reads=_FAR_READS if is_far else "",
+        no_reads=_NO_READS if is_far else "",
+        share_reads=block(_SHARE_READS, 1) if is_far else "",
         types=type_lines(Value=value, Message=program.message_dtype, Cell=cell),
         functions=program.text_of_functions(("message",)),
         reduce=reduce,
@@ -488,3 +603,16 @@ def _write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any]) -> 
         send=block(rows("send", _SEND, ("values",)), 4),
         adopt=block(rows("send", _ADOPT, ("parents", "values")), 4),
     )
+
+
+def _far_words(program: KernelProgram, side: str, ends: dict[str, str], do: str) -> dict[str, Any]:
+    """Return what stands in the text of a far row for what is done with it.
+
+    A row that is read to its end in any case is copied first. Who looks for a neighbour reads a row to its end only if
+    there is none, and copies it then: the vertex is invalid, and will be read again.
+    """
+    row = ", ".join(f"{side}_{array}" for array in ("slots", "places", "cells", "weights"))
+    words = {"row": row, "hot": ", ".join(f"hot_{array}" for array in _HOT)}
+    keep = block(_KEEP.format(**words, **ends), 1) if do in _LOOKS else ""
+    row_weights = f"hot_weights if is_near else {side}_weights" if program.weighted else "1"
+    return {**words, "copies": do not in _LOOKS, "keep": keep, "row_weights": row_weights}

@@ -23,12 +23,12 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from tgraph.config import config
-from tgraph.kernels.cpu import atomics, barrier, clock, pages, prefetch, team
+from tgraph.kernels.cpu import atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, team
 from tgraph.kernels.cpu.fused import functions
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.watch import SHARED_SIZE
 
-_COMPILED_WITH = (atomics, barrier, clock, pages, prefetch, team, functions)
+_COMPILED_WITH = (atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, team, functions)
 
 
 @cache

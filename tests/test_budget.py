@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tgraph.budget import Budget, format_bytes, parse_bytes
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError
-from tgraph.memory.budget import Budget, format_bytes, parse_bytes
 
 
 @pytest.mark.parametrize(
