@@ -51,7 +51,7 @@ class Watch:
 
 
 def brief_team_size(work: int) -> int:
-    """Return how many threads a block of `work` edges deserves: they are started for it alone, and few of its vertices may be active."""
+    """Return how many threads a block of `work` edges deserves: they start for it alone, and few rows may be active."""
     return team_size(work // WORK_IN_BLOCKS)
 
 
