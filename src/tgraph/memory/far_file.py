@@ -23,6 +23,7 @@ from tgraph.runtime import Array
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
+HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; while the system makes one, 2 MiB are there twice
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
 
@@ -51,7 +52,7 @@ def make_buffer(num_bytes: int) -> Array:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     else:
         memory = mmap.mmap(-1, size)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
+    if hasattr(mmap, "MADV_HUGEPAGE") and size >= HUGE_BYTES:
         with suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8)[:num_bytes]

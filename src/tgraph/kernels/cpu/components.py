@@ -17,7 +17,7 @@ from tgraph.kernels.cpu.atomics import compare_swap, fetch_add
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped, run_briefly
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, brief_team_size, is_stopped, run_briefly
 from tgraph.runtime.protocol import Array
 
 FIRST_EDGES = 2  # edges per vertex that are linked before looking for the largest component
@@ -59,7 +59,7 @@ class BlockLinks:
         """Link the edges of a block; of a symmetric graph only those to smaller vertices, the others are the same."""
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         arrays = (as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(self._labels))
-        run_briefly(_link_block, team_size(block.num_edges), *bounds, *arrays, is_symmetric)
+        run_briefly(_link_block, brief_team_size(block.num_edges), *bounds, *arrays, is_symmetric)
 
     def finish(self) -> Array:
         """Return the smallest vertex that each vertex is connected with."""

@@ -13,20 +13,18 @@ early when `is_stopped(shared)`:
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import load
-from tgraph.kernels.cpu.team import JIT, interrupts_postponed, watch_team
+from tgraph.kernels.cpu.team import JIT, run_team, team_size, watch_team
 
 SHARED_SIZE = 512  # int64 words; those that threads write at the same time are 8 apart, each in its own cache line
 ARRIVALS, STOP, DONE, COUNTERS = 0, 8, 16, 24  # COUNTERS, COUNTERS + 8, ...: the worker's own, 0 at the start
+WORK_IN_BLOCKS = 4  # times as many edges as in a whole run, until another thread is worth it
 
 
 class Watch:
@@ -52,39 +50,23 @@ class Watch:
         return shared
 
 
+def brief_team_size(work: int) -> int:
+    """Return how many threads a block of `work` edges deserves: they start for it alone, and few rows may be active."""
+    return team_size(work // WORK_IN_BLOCKS)
+
+
 def run_briefly(worker: Callable[..., None], size: int, *args: Any) -> Any:
     """Run `worker(rank, size, shared, *args)` on a block, which takes milliseconds; return `shared`.
 
-    Nobody looks at it meanwhile, and a Ctrl-C acts when it has ended. No thread is started for it: rank 0 is run by the
-    caller, the others by threads that stay for the next block. Starting one costs more than a small block does, and the
-    system gives back late what it held for threads that have ended, about 30 KiB each.
+    Nobody looks at it meanwhile, and a Ctrl-C acts when it has ended. One rank needs no thread: starting one costs more
+    than a small block does, and the system gives back late what it held for threads that have ended, about 30 KiB each.
 
     >>> run_briefly(_count_to, 1, 1000).tolist()[DONE]
     1000
     """
     shared = np.zeros(SHARED_SIZE, np.int64)
-    if size == 1:
-        worker(0, 1, shared, *args)
-        return shared
-    threads = _threads_beside(size - 1)
-    with interrupts_postponed():
-        others = [threads.submit(worker, rank, size, shared, *args) for rank in range(1, size)]
-        worker(0, size, shared, *args)
-        for other in others:
-            other.result()
+    run_team(worker, size, shared, *args)
     return shared
-
-
-_own = threading.local()  # teams of one caller must not wait for those of another, whose ranks wait for each other
-
-
-def _threads_beside(count: int) -> ThreadPoolExecutor:
-    """Return the threads beside this one, at least so many; a forked process has none of its parent's."""
-    if getattr(_own, "process", None) != os.getpid() or _own.count < count:
-        _own.process, _own.count = os.getpid(), count
-        _own.threads = ThreadPoolExecutor(count, "tgraph-block")
-    threads: ThreadPoolExecutor = _own.threads
-    return threads
 
 
 @njit(**JIT)

@@ -23,8 +23,8 @@ from tgraph.kernels.cpu.fused.block_push import NO_ROWS, ListedRows, receiver_na
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
-from tgraph.kernels.cpu.team import as_unsigned, team_size
-from tgraph.kernels.cpu.watch import run_briefly
+from tgraph.kernels.cpu.team import as_unsigned
+from tgraph.kernels.cpu.watch import brief_team_size, run_briefly
 from tgraph.runtime.protocol import Array
 
 CHUNK = 4096  # rows of which all threads take what is pending, before they send it
@@ -246,7 +246,7 @@ class BlockDelta:
         that are read in one request.
         """
         arguments, found = self._measured(is_first, threshold, rows, place)
-        run_briefly(self._module.measure, team_size(self.pending.size), *arguments)
+        run_briefly(self._module.measure, brief_team_size(self.pending.size), *arguments)
         self.total_change = float(np.cumsum(found[6])[-1]) if len(rows) else 0.0
         return Pending(*found[:6])
 
@@ -260,7 +260,7 @@ class BlockDelta:
         everything: bool = False,
         times: int = 1,
     ) -> None:
-        size = min(team_size(block.num_edges), self._splits.size - 1)
+        size = min(brief_team_size(block.num_edges), self._splits.size - 1)
         splits = self._splits if size == self._splits.size - 1 else self._splits[[0, -1]]
         how = everything, times, threshold, splits
         run_briefly(self._module.push, splits.size - 1, *self._arguments(block, rows, how, neighbors, weights))

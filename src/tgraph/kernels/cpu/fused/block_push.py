@@ -21,8 +21,8 @@ from tgraph.kernels.cpu.fused.frontier import sender_names
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.pages import add_pages
-from tgraph.kernels.cpu.team import JIT, as_unsigned, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, run_briefly
+from tgraph.kernels.cpu.team import JIT, as_unsigned
+from tgraph.kernels.cpu.watch import COUNTERS, brief_team_size, run_briefly
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -149,7 +149,7 @@ class BlockPush:
     def push(self, block: Block, neighbors: Array, weights: Array | None) -> int:
         """Let the active vertices of one block send; return how many these are. They are not active then."""
         arguments = self._arguments(block, neighbors, weights)
-        shared = run_briefly(self._module.push, team_size(block.num_edges), *arguments)
+        shared = run_briefly(self._module.push, brief_team_size(block.num_edges), *arguments)
         sent = int(shared[COUNTERS + 8])
         self._sent += sent, shared[COUNTERS + 16]
         return sent
@@ -161,7 +161,7 @@ class BlockPush:
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send; their edges lie somewhere in the arrays."""
         num_edges = int(rows.counts.sum())
-        run_briefly(self._module.push_listed, team_size(num_edges), *self._listed(rows, neighbors, weights))
+        run_briefly(self._module.push_listed, brief_team_size(num_edges), *self._listed(rows, neighbors, weights))
         self._sent += rows.rows.size, num_edges
 
     def end(self) -> tuple[int, int]:

@@ -28,8 +28,8 @@ from tgraph.kernels.cpu.fused.pull import (
 )
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import as_unsigned, team_size
-from tgraph.kernels.cpu.watch import run_briefly
+from tgraph.kernels.cpu.team import as_unsigned
+from tgraph.kernels.cpu.watch import brief_team_size, run_briefly
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -147,7 +147,7 @@ class BlockSweep:
 
     def sweep(self, block: Block, neighbors: Array, weights: Array | None) -> None:
         """Compute on one block."""
-        size = team_size(block.num_edges + block.last_row - block.first_row)
+        size = brief_team_size(block.num_edges + block.last_row - block.first_row)
         run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights))
 
     def end(self) -> float:
@@ -163,7 +163,7 @@ class BlockSweep:
 
     def _make_messages(self) -> None:
         """Make the messages, and the total per chunk, from the fields as they are."""
-        run_briefly(self._module.prepare, team_size(self._num_vertices), self._cuts, *self._prepared())
+        run_briefly(self._module.prepare, brief_team_size(self._num_vertices), self._cuts, *self._prepared())
 
     def _begin(self) -> None:
         """Sum up what was found per chunk, in order, and clear it for the next iteration."""
