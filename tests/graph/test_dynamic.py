@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -245,3 +247,31 @@ def test_what_is_refused() -> None:
         graph.vertex_of(17)
     with pytest.raises(InvalidArgumentError, match=r"batch and further keywords"):
         graph.apply(tg.Batch(), insert=([0], [0]))
+
+
+def test_far_pools_grow_by_new_files_and_leave_none(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    near = tg.DynamicGraph(directed=True, weighted=True)
+    far = tg.DynamicGraph(directed=True, weighted=True, memory="1MiB", folder=tmp_path)
+    for _ in range(6):
+        edges = rng.integers(0, 40, 300), rng.integers(0, 40, 300), rng.random(300)
+        gone = rng.integers(0, 40, 100), rng.integers(0, 40, 100)
+        assert repr(far.apply(insert=edges, delete=gone)) == repr(near.apply(insert=edges, delete=gone))
+        far_edges, near_edges = ordered_edges(far.to_graph()), ordered_edges(near.to_graph())
+        assert far_edges == near_edges
+        assert len(list(tmp_path.iterdir())) == 4  # neighbours and weights of both directions
+    assert far.far_bytes > 0
+    assert far.memory_bytes < near.memory_bytes
+    del far
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_temporary_folder_goes_with_the_graph() -> None:
+    graph = tg.DynamicGraph(tg.from_edges([0, 1], [1, 2], runtime="numpy"), memory="1MiB")
+    assert graph.far is not None
+    folder = graph.far.arrays.folder
+    assert list(folder.iterdir())
+    del graph
+    gc.collect()
+    assert not folder.exists()
