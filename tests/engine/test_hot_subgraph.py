@@ -34,7 +34,7 @@ def hot_of(stream: Any) -> HotSubgraph:
     return hot
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(EDGE, max_size=25), st.lists(changes(), max_size=6), st.booleans(), st.booleans(), HOT)
 def test_kept_results_equal_fresh_runs(
     edges: list[tuple[int, int, float]], batches: list[dict[str, Any]], directed: bool, multi_edges: bool, hot: int
@@ -61,7 +61,7 @@ def test_kept_results_equal_fresh_runs(
     assert hot_of(stream).num_bytes <= hot
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(EDGE, max_size=25), st.lists(changes(), max_size=6), st.booleans())
 def test_only_neighbors_are_near_where_nobody_needs_weights(
     edges: list[tuple[int, int, float]], batches: list[dict[str, Any]], directed: bool
@@ -91,7 +91,7 @@ def test_large_batches_move_less_with_a_hot_subgraph(threads: int, directed: boo
     before, tg.config.num_threads = tg.config.num_threads, threads
     moved = []
     try:
-        for hot in (0, 1_000_000):
+        for hot in (0, 400_000):  # of 1.7 MB
             stream = tg.stream(tg.DynamicGraph(graph, memory="8MiB", hot=hot))
             for name in ("bfs", "sssp", "wcc"):
                 stream.keep(name, **({} if name == "wcc" else {"source": int(sources[0])}))
@@ -112,7 +112,7 @@ def test_large_batches_move_less_with_a_hot_subgraph(threads: int, directed: boo
             assert (reads.near_rows > 0) == (reads.near_bytes > 0) == (hot > 0)
     finally:
         tg.config.num_threads = before
-    assert moved[1] < 0.8 * moved[0]
+    assert moved[1] < 0.9 * moved[0]
 
 
 def test_reads_are_counted_a_byte_per_batch() -> None:

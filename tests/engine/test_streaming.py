@@ -14,7 +14,7 @@ from tests.user_programs import WidestPath
 import tgraph as tg
 from tgraph.engine.kept_monotonic import Monotonic
 from tgraph.engine.streaming import keep
-from tgraph.errors import InvalidArgumentError, InvalidProgramError
+from tgraph.errors import InvalidArgumentError, InvalidProgramError, VertexNotFoundError
 
 NUM_VERTICES = 9
 WEIGHTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 5.0, math.inf])
@@ -328,11 +328,74 @@ def test_a_refuted_program_is_not_followed() -> None:
     assert kept.reason.startswith("message_monotonic is refuted")
 
 
-def test_a_cycle_without_a_fixed_point_ends_with_an_error() -> None:
+def test_a_cycle_without_a_fixed_point_fails_alone() -> None:
     stream = tg.stream(tg.from_edges([0, 1], [1, 2], [1.0, -2.0], num_vertices=4, runtime="numpy"))
-    stream.keep(SignedPath())
-    with pytest.raises(InvalidProgramError, match=r"values do not settle: edges form a cycle"):
-        stream.apply(insert=([2], [0], [0.5]))
+    path, components = stream.keep(SignedPath()), stream.keep("wcc")
+    with pytest.warns(RuntimeWarning, match=r"'SignedPath' is no longer current: values do not settle: edges form a"):
+        update = stream.apply(insert=([2], [0], [0.5]))
+    assert isinstance(update.failed["SignedPath"], InvalidProgramError)
+    assert repr(update) == "Update(Applied(inserted=1), wcc: 0 changed, SignedPath: failed)"
+    for use in (path.result, lambda: path[0]):
+        with pytest.raises(InvalidArgumentError, match=r"'SignedPath' is not current .* drop it and keep it again"):
+            use()
+    update = stream.apply(delete=([2], [0]), insert=([3], [0], [1.0]))
+    assert not update.failed
+    assert update.changes["wcc"].ids.tolist() == [3]
+    assert components[3] == 0
+    stream.drop("SignedPath")
+    assert stream.keep(SignedPath()).how == "monotonic"
+
+
+def test_scores_that_do_not_settle_are_refused() -> None:
+    both = tg.stream(tg.from_edges([0, 1], [1, 0], num_vertices=3, runtime="numpy"))
+    with pytest.raises(InvalidProgramError, match=r"values do not settle: .* use smaller factors"):
+        both.keep("katz", alpha=2.0)
+    with pytest.raises(InvalidProgramError, match=r"10000 sweeps changed them by .* and 1e-300 is allowed"):
+        both.keep("katz", alpha=0.999999, tol_l1=1e-300)
+    wrong = [
+        ("pagerank", {"damping": 1.0}, r"damping=1.0 must be from 0 to less than 1"),
+        ("pagerank", {"tol_l1": 0.0}, r"tol_l1=0.0 must be above 0"),
+        ("pagerank", {"personalization": [1, 1, 1]}, r"personalization is a list; give a mapping"),
+        ("pagerank", {"personalization": {0: -1.0}}, r"personalization needs finite weights"),
+        ("php", {"source": 0, "damping": math.nan}, r"damping=nan must be"),
+        ("katz", {"alpha": -0.5}, r"alpha=-0.5 must be a number"),
+        ("katz", {}, r"missing a required argument: 'alpha'; it takes alpha, beta, tol_l1"),
+        ("bfs", {"sauce": 0}, r"'bfs' was asked for with .*; it takes source"),
+        ("wcc", {"source": 0}, r"it takes no parameters"),
+        (WidestPath(0), {"source": 0}, r"source= was given for a program"),
+    ]
+    for what, parameters, message in wrong:
+        with pytest.raises(InvalidArgumentError, match=message):
+            both.keep(what, **parameters)
+    assert not both.results
+
+
+def test_changes_and_single_values_are_by_the_users_ids() -> None:
+    stream = tg.stream(tg.from_edges(["cy", "ann"], ["dan", "bob"], labels=["dan", "cy", "bob", "ann"]))
+    components = stream.keep("wcc")
+    assert [components[name] for name in ("ann", "bob", "cy", "dan")] == ["bob", "bob", "dan", "dan"]
+    change = stream.apply(insert=(["bob"], ["cy"])).changes["wcc"]
+    assert change.ids.tolist() == ["bob", "ann"]
+    assert (change.old.tolist(), change.new.tolist()) == (["bob", "bob"], ["dan", "dan"])
+    assert components["ann"] == components.result()["ann"] == "dan"
+    stream.apply(remove_vertices=["bob"])
+    with pytest.raises(VertexNotFoundError, match=r"vertex 'bob' was removed"):
+        components["bob"]
+    with pytest.raises(VertexNotFoundError, match=r"vertex 'bob' was removed"):
+        stream.keep("bfs", source="bob")
+    with pytest.raises(InvalidArgumentError, match=r"'bfs' is not kept; kept are: wcc"):
+        stream["bfs"]
+
+
+def test_programs_that_ask_for_edges_at_the_start_are_recomputed() -> None:
+    class FromLoops(Reachable):
+        def init(self, graph: Any) -> Any:
+            fields, active = super().init(graph)
+            return fields, active if graph.num_self_loops >= 0 else None
+
+    kept = tg.stream(tg.from_edges([0, 1], [1, 1], runtime="numpy")).keep(FromLoops(0))
+    assert kept.how == "recomputed"
+    assert "init asks for num_self_loops" in kept.reason
 
 
 def test_shortest_paths_need_lengths() -> None:

@@ -168,8 +168,8 @@ def test_a_large_batch_on_a_hub() -> None:
 def test_memory_is_at_most_twice_that_of_plain_rows() -> None:
     start = tg.generate.rmat(14, 16, duplicates="first", runtime="numpy")
     graph = tg.DynamicGraph(start)
-    plain = start.memory_bytes + 0 * start.in_offsets.size
-    assert graph.memory_bytes <= 2 * plain
+    assert start.has_in_edges  # made with the dynamic graph: both count two directions
+    assert graph.memory_bytes <= 2 * start.memory_bytes
     rng = np.random.default_rng(1)
     for _ in range(10):
         graph.apply(insert=rng.integers(0, start.num_vertices, (2, 20_000)))
@@ -216,7 +216,7 @@ def test_errors_change_nothing() -> None:
         graph.apply(insert=(["x", "a"], ["y", "b"]))
     with pytest.raises(InvalidArgumentError, match=r"the edge 'b' to 'a' to delete or change is not there"):
         graph.apply(insert=(["x"], ["y"]), delete=(["b"], ["a"]))
-    with pytest.raises(InvalidArgumentError, match=r"1 vertices or edges .* not in the graph"):
+    with pytest.raises(InvalidArgumentError, match=r"delete names vertex 'nobody', which is not in the graph"):
         graph.apply(delete=(["b"], ["nobody"]))
     with pytest.raises(InvalidArgumentError, match=r"the graph has none; leave them out"):
         graph.apply(insert=(["x"], ["y"], [1.0]))
@@ -275,3 +275,58 @@ def test_a_temporary_folder_goes_with_the_graph() -> None:
     del graph
     gc.collect()
     assert not folder.exists()
+
+
+def test_errors_name_vertices_that_the_batch_brings() -> None:
+    graph = tg.DynamicGraph(tg.from_edges(["a"], ["b"]), existing="error", missing="error")
+    with pytest.raises(InvalidArgumentError, match=r"the edge 'x' to 'y' to insert is there already"):
+        graph.apply(insert=(["x", "x"], ["y", "y"]))
+    with pytest.raises(InvalidArgumentError, match=r"remove_vertices names vertex 'zoe', which is not in the graph"):
+        graph.apply(remove_vertices=["a", "zoe"])
+    numbered = tg.DynamicGraph(tg.from_edges([0], [1], num_vertices=2), existing="error")
+    with pytest.raises(InvalidArgumentError, match=r"the edge 1000000000000 to 7 to insert"):
+        numbered.apply(insert=([10**12, 10**12], [7, 7]))
+    assert (graph.version, numbered.version, numbered.num_vertices) == (0, 0, 2)
+
+
+def test_a_vertex_named_twice_is_removed_once() -> None:
+    graph = tg.DynamicGraph(tg.from_edges([0], [1], num_vertices=3), missing="error")
+    applied = graph.apply(remove_vertices=[1, 1])
+    assert (applied.vertices_removed, applied.missing, graph.num_vertices) == (1, 0, 2)
+    with pytest.raises(VertexNotFoundError, match=r"vertex 1 was removed from the graph"):
+        graph.vertex_of(1)
+    graph.apply(add_vertices=[1])
+    assert graph.vertex_of(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weight", "message"),
+    [
+        (np.int32, 2**33, r"weights holds 8589934592, and the graph's weights are int32; give whole numbers in their"),
+        (np.int32, 1.5, r"weights holds 1.5, and the graph's weights are int32"),
+        (np.int64, np.nan, r"weights holds nan, and the graph's weights are int64"),
+        (np.float32, 1e300, r"weights holds 1e\+300, and the graph's weights are float32; give numbers in their"),
+    ],
+)
+def test_weights_that_the_graph_cannot_hold_are_refused(dtype: type, weight: Any, message: str) -> None:
+    graph = tg.DynamicGraph(tg.from_edges([0], [1], np.array([3], dtype)))
+    with pytest.raises(InvalidArgumentError, match=message):
+        graph.apply(insert=([1], [0], [weight]))
+    assert graph.version == 0
+
+
+def test_a_batch_is_prepared_for_one_version() -> None:
+    graph = tg.DynamicGraph(tg.from_edges([0], [1]))
+    prepared = graph.prepare(insert=([1], [0]))
+    graph.apply(insert=([1], [0]))
+    with pytest.raises(InvalidArgumentError, match=r"1 batches were applied since this one was prepared"):
+        graph.commit(prepared)
+    assert graph.num_edges == 2
+
+
+def test_more_vertices_than_fit_four_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tgraph.graph.dynamic.MOST_VERTICES", 3)
+    graph = tg.DynamicGraph(tg.from_edges([0], [1], num_vertices=3))
+    with pytest.raises(InvalidArgumentError, match=r"the graph would have 4 vertices.* stored in 4 bytes"):
+        graph.apply(insert=([0], [3]))
+    assert graph.num_vertices == 3

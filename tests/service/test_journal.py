@@ -364,7 +364,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if content or not name.endswith("-wal")}
 
 
-def refused(folder: Path, message: str, **options: Any) -> None:
+def check_refused(folder: Path, message: str, **options: Any) -> None:
     """Check that the folder is refused with this message, twice, and that nothing in it changes by that."""
     before = contents(folder)
     for _ in range(2):
@@ -398,22 +398,22 @@ def change(folder: Path, statement: str) -> None:
 )
 def test_rows_that_were_changed(folder: Path, statement: str, message: str) -> None:
     change(folder, statement)
-    refused(folder, f"{DATABASE}: .*{message}")
+    check_refused(folder, f"{DATABASE}: .*{message}")
 
 
 def test_a_batch_that_is_missing(folder: Path) -> None:
     (folder / "snapshot-6.safetensors").unlink()
     change(folder, "DELETE FROM batches WHERE number = 5")
-    refused(folder, f"{DATABASE}: batch 5: is missing, 6 follows; restore", repair=True)
+    check_refused(folder, f"{DATABASE}: batch 5: is missing, 6 follows; restore", repair=True)
 
 
 def test_files_that_are_none(folder: Path) -> None:
     whole = (folder / DATABASE).read_bytes()
     for content in (b"", b"hello", whole[:3000], whole[:-4096], whole[: len(whole) // 2], b"\0" * len(whole)):
         (folder / DATABASE).write_bytes(content)
-        refused(folder, f"{DATABASE}: ")
+        check_refused(folder, f"{DATABASE}: ")
     (folder / DATABASE).unlink()
-    refused(folder, f"{DATABASE}: journal: is missing, and 7 batches were noted; restore the folder")
+    check_refused(folder, f"{DATABASE}: journal: is missing, and 7 batches were noted; restore the folder")
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "flipped", "foreign", "empty"])
@@ -426,7 +426,9 @@ def test_snapshots_that_are_damaged(folder: Path, damage: str) -> None:
         path.unlink()
     else:
         path.write_bytes(damaged[damage])
-    refused(folder, "snapshot-6.safetensors: snapshot: .*; repair=True goes back to snapshot-3.safetensors and loses")
+    check_refused(
+        folder, "snapshot-6.safetensors: snapshot: .*; repair=True goes back to snapshot-3.safetensors and loses"
+    )
     with tg.stream.open(folder, repair=True) as stream:
         assert state_of(stream) == state_of(fresh(7))
     with tg.stream.open(folder) as stream:
@@ -437,7 +439,7 @@ def test_snapshots_that_are_damaged(folder: Path, damage: str) -> None:
 def test_a_first_snapshot_that_is_damaged(tmp_path: Path) -> None:
     tg.stream.open(tmp_path, weighted=True).close()
     (tmp_path / "snapshot-0.safetensors").unlink()
-    refused(tmp_path, "snapshot-0.safetensors: snapshot: is missing; restore the folder from a copy", repair=True)
+    check_refused(tmp_path, "snapshot-0.safetensors: snapshot: is missing; restore the folder from a copy", repair=True)
 
 
 def killed(folder: Path, into: Path, num_batches: int) -> Path:
@@ -456,9 +458,9 @@ def test_a_write_ahead_log_that_is_lost_or_cut(folder: Path, tmp_path: Path) -> 
     whole = log.read_bytes()
     for content in (b"", whole[: len(whole) // 2], whole[:-1], whole[:5000] + b"\1" + whole[5001:]):
         log.write_bytes(content)
-        refused(image, r"batches: end with \d+, and 12 were acknowledged; was journal.sqlite-wal lost or cut?")
+        check_refused(image, r"batches: end with \d+, and 12 were acknowledged; was journal.sqlite-wal lost or cut?")
     log.unlink()
-    refused(image, "batches: end with 7, and 12 were acknowledged")
+    check_refused(image, "batches: end with 7, and 12 were acknowledged")
     log.write_bytes(whole)
     with tg.stream.open(image) as stream:
         assert state_of(stream) == state_of(fresh(12))

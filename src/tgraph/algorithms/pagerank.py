@@ -179,7 +179,7 @@ def pagerank(
         program = (WeightedPageRank if weighted else PageRank)(*arguments)
     else:
         program = personalized = (PersonalizedWeightedPageRank if weighted else PersonalizedPageRank)(*arguments)
-        personalized.jumps = _jump_shares(graph, personalization)
+        personalized.jumps = jump_shares(graph, personalization)
     return run(program, graph, max_iterations=max_iterations, **how)
 
 
@@ -204,7 +204,7 @@ def check_weights(graph: Graph, algorithm: str) -> None:
         raise InvalidArgumentError(f"weights holds {weights[edge]} at edge {edge}; {limit}")
 
 
-def _jump_shares(graph: Graph, personalization: Any) -> Array:
+def jump_shares(graph: Graph, personalization: Any) -> Array:
     """Return the shares of the jumps, which sum to 1."""
     if isinstance(personalization, Mapping):
         shares = np.zeros(graph.num_vertices)

@@ -189,7 +189,8 @@ class _Applied:
         self._num_batches += 1
         changes = re.sub(r"^Applied\((.*)\)$", r"\1", repr(update.applied)) or "nothing"
         results = "".join(f"; {name}: {len(change):,} changed" for name, change in update.changes.items())
-        typer.echo(f"batch {number}: {changes}{results}; {seconds:.3f} s")
+        failed = "".join(f"; {name}: failed" for name in update.failed)
+        typer.echo(f"batch {number}: {changes}{results}{failed}; {seconds:.3f} s")
 
     def finish(self, stream: "Stream") -> None:
         """Print what was done in all."""

@@ -61,9 +61,12 @@ class KeptProgram:
         """The results whose values are vertex numbers."""
         return self.program.vertex_fields
 
-    def shown(self, values: Array) -> Array:
-        """Return values of the main field as the result shows them. `finish` must be element-wise for that."""
-        return values
+    def shown(self, values: Array) -> tuple[str, Array]:
+        """Return the name of the main result, and values of the main field as the result shows them.
+
+        `finish` must be element-wise for that.
+        """
+        return next(iter(self.fields)), values
 
 
 Arcs = tuple[Array, Array, Array]  # ends and weights

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
 import numpy as np
 
 from tgraph.engine.kept import KeptProgram, ValueChanges, describe_kept, oriented, rows_to_pull, rows_to_send, start
+from tgraph.errors import InvalidProgramError
 from tgraph.graph import Applied, DynamicGraph
 from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.linear_stream import LinearGuess
@@ -16,10 +18,11 @@ from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.program import Program
 from tgraph.results import Iteration, Trace
+from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 GUESSED_PART = 0.25  # of the edges: if more would have to be followed for a guess, a sweep does it as well
-SWEEPS_PER_CALL = 1000
+MOST_SWEEPS = 10_000  # of a batch; values that settle do so after far fewer
 
 
 class Accumulative(KeptProgram):
@@ -40,7 +43,7 @@ class Accumulative(KeptProgram):
         self._take_memory(len(send) * 8 + 4 * sum(np.asarray(tensor).itemsize for tensor in fields.values()))
         self._guess = LinearGuess(self._kernel_program, len(send), send[0].neighbors.dtype)
         self.fields = {name: np.ascontiguousarray(tensor) for name, tensor in fields.items()}
-        self._sweep(Trace("streaming", "fused"))
+        self._sweep(Trace("streaming", "fused"), "auto")
 
     def update(self, applied: Applied) -> ValueChanges:
         """Follow a batch."""
@@ -49,7 +52,7 @@ class Accumulative(KeptProgram):
         old = self._renew_fields()
         self._make_guess(applied, old, trace)
         trace.seconds["guess"] = time.perf_counter() - started
-        self._sweep(trace)
+        self._sweep(trace, "off")
         before, now = old[self._plan.main_field], self.values
         changed = np.flatnonzero(np.abs(now - before) > self.program.tolerance / max(now.size, 1))
         return ValueChanges(changed, before[changed], now[changed], trace)
@@ -87,19 +90,35 @@ class Accumulative(KeptProgram):
         moved = self._moved(send, num_edges)
         trace.add(Iteration("push", senders.size, num_edges, time.perf_counter() - started, moved=moved))
 
-    def _sweep(self, trace: Trace) -> None:
+    def _sweep(self, trace: Trace, show: str) -> None:
         """Go over all vertices until a sweep changes no more than the tolerance."""
         rows = rows_to_pull(self.program, self.graph)
         sides = [GappedSide(side) for side in rows]
         run = PullRun(self._kernel_program, sides, self.fields)
         num_vertices, num_edges = self.graph.num_places, sum(side.num_edges for side in sides)
-        residual, moved = np.inf if num_vertices else 0.0, self._moved(rows, num_edges)
-        while residual > self.program.tolerance:
-            started = time.perf_counter()
-            residuals, ticks, _ = run.advance(SWEEPS_PER_CALL, self.program.tolerance)
-            seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
-            for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
-                trace.add(Iteration("pull", num_vertices, num_edges, share, residual, moved))
+        residual, moved = math.inf if num_vertices else 0.0, self._moved(rows, num_edges)
+        num_done = 0
+        with Progress(type(self.program).__name__, show, None) as progress:
+
+            def look(done: int) -> None:
+                progress.show(Iteration("pull", num_vertices, num_edges, 0.0), num_done + done)
+
+            while residual > self.program.tolerance and num_done < MOST_SWEEPS:
+                started = time.perf_counter()
+                residuals, ticks, interrupted = run.advance(MOST_SWEEPS - num_done, self.program.tolerance, look)
+                seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
+                for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
+                    trace.add(Iteration("pull", num_vertices, num_edges, share, residual, moved))
+                num_done += residuals.size
+                if interrupted:
+                    raise KeyboardInterrupt
+                if not np.isfinite(residuals).all():
+                    raise InvalidProgramError("values do not settle: they grow beyond all numbers; use smaller factors")
+        if residual > self.program.tolerance:
+            raise InvalidProgramError(
+                f"values do not settle: the last of {num_done} sweeps changed them by {residual:.3g}, and "
+                f"{self.program.tolerance:.3g} is allowed; use a larger tolerance"
+            )
 
     def _moved(self, rows: list[GappedRows], num_cells: int) -> dict[str, int] | None:
         """Return the bytes of so many cells, if they are far: all of them are read there."""

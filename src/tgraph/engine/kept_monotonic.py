@@ -42,7 +42,7 @@ class Monotonic(KeptProgram):
         self._kernel = MonotonicStream(self._kernel_program, *rows, starts.copy(), starts, hot)
         self._cost_per_change = 0.0  # of large batches so far: seconds, or cells that were read where these are far
         self._fresh_cost = 0.0
-        self._recompute()
+        self._recompute(Options())
 
     @property
     def parents(self) -> Array:
@@ -79,11 +79,11 @@ class Monotonic(KeptProgram):
         results = {name: vertices.runtime.to_numpy(tensor) for name, tensor in fields.items()}
         return {**results, "parents": self.parents}
 
-    def shown(self, values: Array) -> Array:
-        """Return values of the main field as the program finishes them."""
+    def shown(self, values: Array) -> tuple[str, Array]:
+        """Return the name of the main result, and values as the program finishes them."""
         vertices = self.graph.vertices()
-        fields = self.program.finish(vertices, {self._plan.main_field: values})
-        return vertices.runtime.to_numpy(next(iter(fields.values())))
+        name, tensor = next(iter(self.program.finish(vertices, {self._plan.main_field: values}).items()))
+        return name, vertices.runtime.to_numpy(tensor)
 
     def _changes(self, vertices: Array, old: Array, trace: Trace) -> ValueChanges:
         """Leave out the vertices whose value is what it was."""
@@ -96,12 +96,12 @@ class Monotonic(KeptProgram):
     def _update_anew(self, started: float) -> ValueChanges:
         """Run the program again and compare."""
         old = self._kernel.values.copy()
-        trace = self._recompute()
+        trace = self._recompute(Options(progress="off"))
         trace.seconds["recompute"] = time.perf_counter() - started
         self._cost_per_change *= RETRY
         return self._changes(np.arange(old.size), old, trace)
 
-    def _recompute(self) -> Trace:
+    def _recompute(self, options: Options) -> Trace:
         """Run the program in memory, and find the parents of what it found; on far edges, run it by the kernel."""
         started = time.perf_counter()
         if self.graph.far is not None:
@@ -112,7 +112,7 @@ class Monotonic(KeptProgram):
         raw = copy(self.program)
         raw.finish = lambda graph, fields: fields  # type: ignore[method-assign]
         graph = self.graph.all_places()
-        result = in_memory.run(raw, graph, Options(progress="off"))
+        result = in_memory.run(raw, graph, options)
         self._kernel.values[:] = self._stored(result.fields)
         num_without = self._kernel.begin(start(self.program, self.graph, has_degrees=False)[1])
         if num_without:

@@ -31,12 +31,12 @@ class Recomputed(KeptProgram):
 
     def __init__(self, program: Program, graph: DynamicGraph, reason: str) -> None:
         super().__init__(program, graph, "recomputed", reason)
-        self._run()
+        self._run(Options())
 
     def update(self, applied: Applied) -> ValueChanges:
         """Run it again and compare."""
         old = self.values
-        trace = self._run()
+        trace = self._run(Options(progress="off"))
         new = self.values
         padded = np.zeros(new.size, old.dtype)
         padded[: old.size] = old
@@ -47,10 +47,10 @@ class Recomputed(KeptProgram):
         """Return the fields, which a run has finished already."""
         return self.fields
 
-    def _run(self) -> Trace:
+    def _run(self, options: Options) -> Trace:
         """Run the program on the graph as it is."""
         graph = self.graph.all_places()
-        result = in_memory.run(self.program, graph, Options(progress="off"))
+        result = in_memory.run(self.program, graph, options)
         self.fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in result.fields.items()}
         return result.trace
 

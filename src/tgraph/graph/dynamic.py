@@ -11,7 +11,7 @@ import numpy as np
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.batch import Batch, Edges
 from tgraph.graph.build import from_edges
@@ -204,7 +204,10 @@ class DynamicGraph:
 
     def vertex_of(self, label: Any) -> int:
         """Return the number of the vertex with this id."""
-        return self.vertices().vertex_of(label)
+        number = self.vertices().vertex_of(label)
+        if self._removed[number]:
+            raise VertexNotFoundError(f"vertex {label!r} was removed from the graph; add it again or use another")
+        return number
 
     def vertices(self) -> Graph:
         """Return a graph of all places without any edge."""
@@ -268,20 +271,31 @@ class DynamicGraph:
         if self.multi_edges and batch.change[0].size:
             raise InvalidArgumentError("change needs a graph without parallel edges; delete and insert them instead")
         named = self._number(batch)
+        num_places = self.num_places + named.num_new
+        if num_places > MOST_VERTICES and self._out.neighbors.itemsize == 4:
+            raise InvalidArgumentError(
+                f"the graph would have {num_places:,} vertices, and its neighbours are stored in 4 bytes, enough for "
+                f"{MOST_VERTICES:,}; begin with a graph that has more than these"
+            )
         arcs = self._arcs(batch, named)
-        mutations = order_mutations(
-            arcs.sources, arcs.targets, arcs.weights, arcs.kinds, self.num_places + named.num_new
-        )
+        mutations = order_mutations(arcs.sources, arcs.targets, arcs.weights, arcs.kinds, num_places)
+        if self.missing == "error":
+            self._refuse_unknown(batch, named)
         if "error" in (self.existing, self.missing):
-            self._refuse(batch, named, arcs, self._out.find(mutations, self.existing == "replace"))
+            self._refuse(named, arcs, self._out.find(mutations, self.existing == "replace"))
         if self._far is not None and named.num_new:
             bytes_per_label = self._label_bytes / max(self.num_places, 1)
             label_bytes = self._label_bytes + max(int(bytes_per_label * named.num_new), named.new_labels.nbytes)
-            self._far.check(self.num_places + named.num_new, label_bytes if self.labels is not None else 0)
-        return Prepared(named, arcs, mutations)
+            self._far.check(num_places, label_bytes if self.labels is not None else 0)
+        return Prepared(named, arcs, mutations, self.version)
 
     def commit(self, prepared: Prepared) -> Applied:
         """Apply a batch that was prepared since the last change."""
+        if prepared.version != self.version:
+            num_since = self.version - prepared.version
+            raise InvalidArgumentError(
+                f"{num_since} batches were applied since this one was prepared; prepare it again"
+            )
         named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
         num_added = self._commit_vertices(named)
         changed = self._out.apply(mutations, self.existing == "replace")
@@ -297,11 +311,9 @@ class DynamicGraph:
         deleted = [self._labels.find(column) for column in batch.delete[:2]]
         changed = [self._labels.find(column) for column in batch.change[:2]]
         gone = self._labels.find(batch.remove_vertices)
-        if gone.size:
-            gone = np.unique(gone[gone >= 0])
-            gone = gone[~self._removed[gone]]
-        num_missing = batch.remove_vertices.size - gone.size
-        return _Named(inserted[0], inserted[1:], deleted, changed, gone, num_missing, new_labels)
+        is_there = gone >= 0
+        is_there[is_there] = ~self._removed[gone[is_there]]
+        return _Named(inserted[0], inserted[1:], deleted, changed, np.unique(gone[is_there]), ~is_there, new_labels)
 
     def _arcs(self, batch: Batch, named: _Named) -> _Arcs:
         """Return all mutations by number: edges of removed vertices go first, then what the batch says."""
@@ -350,33 +362,48 @@ class DynamicGraph:
             return None
         if weights is None:
             return np.ones(edges[0].size, dtype)
-        converted = weights.astype(dtype)
-        if dtype.kind == "i" and weights.dtype.kind == "f" and (converted != weights).any():
-            wrong = weights[converted != weights][0]
+        with np.errstate(invalid="ignore", over="ignore"):
+            converted = weights.astype(dtype)
+        is_lost = converted != weights if dtype.kind == "i" else np.isinf(converted) & ~np.isinf(weights)
+        if is_lost.any():
+            wanted = "whole numbers" if dtype.kind == "i" else "numbers"
             raise InvalidArgumentError(
-                f"weights holds {wrong}, and the graph's weights are {dtype.name}; give whole numbers"
+                f"weights holds {weights[is_lost][0]}, and the graph's weights are {dtype.name}; give {wanted} in "
+                "their range"
             )
         return converted
 
-    def _refuse(self, batch: Batch, named: _Named, arcs: _Arcs, outcomes: Array) -> None:
+    def _refuse_unknown(self, batch: Batch, named: _Named) -> None:
+        """Raise if the batch removes, deletes or changes what names a vertex that is not in the graph."""
+        parts = [("remove_vertices", batch.remove_vertices, ~named.is_missing)]
+        parts += [("delete", column, found >= 0) for column, found in zip(batch.delete, named.deleted, strict=False)]
+        parts += [("change", column, found >= 0) for column, found in zip(batch.change, named.changed, strict=False)]
+        for word, ids, is_known in parts:
+            if not is_known.all():
+                raise InvalidArgumentError(
+                    f"{word} names vertex {ids[~is_known].tolist()[0]!r}, which is not in the graph, and "
+                    "missing='error'; use 'ignore' to skip such changes"
+                )
+
+    def _refuse(self, named: _Named, arcs: _Arcs, outcomes: Array) -> None:
         """Raise if an edge exists or is missing and that is an error."""
         given = outcomes[arcs.num_gone : arcs.num_edges]
-        if self.missing == "error" and (named.num_missing or arcs.num_unknown):
-            raise InvalidArgumentError(
-                f"{named.num_missing + arcs.num_unknown} vertices or edges to remove, delete or change name vertices "
-                "that are not in the graph and missing='error'; use 'ignore' to skip them"
-            )
         for word, policy, code, verb in (
             ("existing", self.existing, EXISTS, "insert is there already"),
             ("missing", self.missing, MISSING, "delete or change is not there"),
         ):
             wrong = np.flatnonzero(given == code) + arcs.num_gone
             if policy == "error" and wrong.size:
-                labels = self.vertices().labels_of
-                edge = [labels(ends[wrong[:1]].astype(np.int64)).tolist()[0] for ends in (arcs.sources, arcs.targets)]
+                edge = [self._label_of(int(ends[wrong[0]]), named) for ends in (arcs.sources, arcs.targets)]
                 raise InvalidArgumentError(
                     f"the edge {edge[0]!r} to {edge[1]!r} to {verb} and {word}='error'; use 'ignore' to skip such edges"
                 )
+
+    def _label_of(self, number: int, named: _Named) -> Any:
+        """Return the user's id of a vertex, which may be one that a batch brings."""
+        if number < self.num_places:
+            return self.vertices().labels_of(np.array([number])).tolist()[0]
+        return named.new_labels[number - self.num_places : number - self.num_places + 1].tolist()[0]
 
     def _commit_vertices(self, named: _Named) -> int:
         """Add and remove vertices; return how many are there that were not."""
@@ -415,7 +442,7 @@ class DynamicGraph:
         done = np.bincount(kinds[outcomes == 0], minlength=3).tolist()
         num_gone = int(np.count_nonzero(changed.outcomes[: arcs.num_gone] == 0))
         existing, missing = (int(np.count_nonzero(outcomes == code)) for code in (EXISTS, MISSING))
-        num_missing = missing + arcs.num_unknown + named.num_missing
+        num_missing = missing + arcs.num_unknown + int(np.count_nonzero(named.is_missing))
         return Applied(
             inserted=done[INSERT],
             deleted=done[DELETE] + num_gone,
@@ -437,7 +464,7 @@ class _Named:
     deleted: list[Array]
     changed: list[Array]
     gone: Array  # vertices to remove that are there
-    num_missing: int  # vertices to remove that are not
+    is_missing: Array  # of the vertices to remove as they were given: which are not
     new_labels: Array
 
     @property
@@ -466,6 +493,7 @@ class Prepared:
     named: _Named
     arcs: _Arcs
     mutations: Mutations
+    version: int  # of the graph that it is for
 
 
 def _ascending(graph: Graph, multi_edges: bool) -> tuple[Array, Array, Array | None]:

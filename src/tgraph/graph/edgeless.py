@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tgraph.errors import TGraphError
-from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.dynamic import DynamicGraph
 from tgraph.graph.graph import Graph
 from tgraph.runtime import Tensor
+
+OF_EDGES = frozenset(name for name in dir(Graph) if not name.startswith("_")) - {
+    *("directed", "weighted", "runtime", "num_vertices", "vertex_labels", "vertex_of", "vertices_of", "labels_of"),
+    *("full", "out_degrees", "in_degrees", "is_far", "memory_bytes", "is_sorted"),
+}
 
 
 class NeedsEdgesError(TGraphError):
@@ -29,6 +33,11 @@ class EdgelessGraph(Graph):
         super().__init__(vertices.adjacency("out"), **kinds)
         object.__setattr__(self, "_dynamic", graph)
         object.__setattr__(self, "_has_degrees", has_degrees)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in OF_EDGES:
+            raise NeedsEdgesError(f"init asks for {name}, which changes with the edges")
+        return super().__getattribute__(name)
 
     @property
     def num_vertices(self) -> int:
@@ -52,27 +61,3 @@ class EdgelessGraph(Graph):
         if not self._has_degrees:
             raise NeedsEdgesError("init asks for degrees, which change with the edges")
         return self._dynamic.gapped(direction).degrees()
-
-    def adjacency(self, direction: str) -> Adjacency:
-        """Raise: there are no edges here."""
-        raise NeedsEdgesError("init asks for edges")
-
-    @property
-    def num_arcs(self) -> int:
-        """Raise: there are no edges here."""
-        raise NeedsEdgesError("init asks for edges")
-
-    @property
-    def out_offsets(self) -> Tensor:
-        """Raise: there are no edges here."""
-        raise NeedsEdgesError("init asks for edges")
-
-    @property
-    def out_targets(self) -> Tensor:
-        """Raise: there are no edges here."""
-        raise NeedsEdgesError("init asks for edges")
-
-    @property
-    def weights(self) -> Tensor | None:
-        """Raise: there are no edges here."""
-        raise NeedsEdgesError("init asks for weights")

@@ -103,8 +103,13 @@ class Journal:
     def keep(self, note: KeptNote) -> None:
         """Note that a result is kept."""
         with self._transaction():
-            count = self._execute("SELECT count(*) FROM kept").fetchone()[0]
-            self._insert("kept", count, note.name, note.what, json.dumps(note.parameters))
+            last = self._execute("SELECT coalesce(max(number), -1) FROM kept").fetchone()[0]
+            self._insert("kept", last + 1, note.name, note.what, json.dumps(note.parameters))
+
+    def drop(self, name: str) -> None:
+        """Note that a result is kept no longer."""
+        with self._transaction():
+            self._execute("DELETE FROM kept WHERE name = ?", name)
 
     def note_outcome(self, number: int, counts: dict[str, int]) -> None:
         """Remember what a batch with a token did; written with the next transaction, for it can be found out again."""

@@ -89,6 +89,11 @@ class Durable:
             stacklevel=3,
         )
 
+    def drop(self, name: str) -> None:
+        """Note that a result is kept no longer."""
+        self._check_usable()
+        self._journal.drop(name)
+
     def close(self) -> None:
         """Let others open the journal."""
         if not self._is_closed:

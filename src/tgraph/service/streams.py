@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+import warnings
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from tgraph.algorithms.bfs import BFS
-from tgraph.algorithms.katz import Katz
-from tgraph.algorithms.pagerank import StandingPageRank
-from tgraph.algorithms.php import PHP
-from tgraph.algorithms.sssp import SSSP
-from tgraph.algorithms.wcc import WCC
 from tgraph.engine.kept import KeptProgram
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError
@@ -25,51 +19,8 @@ from tgraph.kernels.cpu.team import interrupts_postponed
 from tgraph.program import Program
 from tgraph.results import Result, Trace
 from tgraph.runtime import Array
+from tgraph.service.kept_programs import check_lengths, make_program
 from tgraph.service.recovery import Durable, open_folder
-
-
-def check_lengths(weights: Array | None) -> None:
-    """Raise unless all weights are 0 or more, as shortest paths need them."""
-    if weights is None or not weights.size:
-        return
-    wrong = np.flatnonzero(~(weights >= 0))
-    if wrong.size:
-        raise InvalidArgumentError(
-            f"weights holds {weights[wrong[0]]}; sssp is kept, which needs weights of 0 or more, use inf to bar an edge"
-        )
-
-
-def _pagerank(
-    graph: DynamicGraph, damping: float = 0.85, tol_l1: float = 1e-6, personalization: Mapping[Any, float] | None = None
-) -> Program:
-    def find_jumps(_: Graph) -> Array:
-        if personalization is None:
-            shares = (~graph.removed).astype(np.float64)
-        else:
-            shares = np.zeros(graph.num_places)
-            shares[[graph.vertex_of(label) for label in personalization]] = list(personalization.values())
-            shares[graph.removed] = 0.0
-        return shares / max(shares.sum(), np.finfo(np.float64).tiny)
-
-    return StandingPageRank(damping, tol_l1, find_jumps)
-
-
-def _php(graph: DynamicGraph, source: Any, damping: float = 0.8, tol_l1: float = 1e-6) -> Program:
-    return PHP(graph.vertex_of(source), damping, tol_l1)
-
-
-def _katz(graph: DynamicGraph, alpha: float, beta: float = 1.0, tol_l1: float = 1e-6) -> Program:
-    return Katz(alpha, beta, tol_l1)
-
-
-PROGRAMS: dict[str, Callable[..., Program]] = {
-    "bfs": lambda graph, source: BFS(graph.vertex_of(source)),
-    "sssp": lambda graph, source: SSSP(graph.vertex_of(source)),
-    "wcc": lambda graph: WCC(),
-    "pagerank": _pagerank,
-    "php": _php,
-    "katz": _katz,
-}
 
 
 @dataclass(frozen=True)
@@ -92,11 +43,13 @@ class Update:
     applied: Applied
     changes: dict[str, ResultChange]
     seconds: dict[str, float]  # of the graph, and of every result by name
+    failed: dict[str, Exception]  # results that this batch could not make current, and why
     is_repeated: bool = False  # the batch was there already, by its token: only `applied` says what it did
 
     def __repr__(self) -> str:
         changed = [f"{name}: {len(change):,} changed" for name, change in self.changes.items()]
-        return f"Update({', '.join([repr(self.applied), *changed])})"
+        failed = [f"{name}: failed" for name in self.failed]
+        return f"Update({', '.join([repr(self.applied), *changed, *failed])})"
 
 
 class KeptResult:
@@ -105,6 +58,7 @@ class KeptResult:
     def __init__(self, name: str, kept: KeptProgram, needs_lengths: bool = False) -> None:
         self.name, self._kept = name, kept
         self.needs_lengths = needs_lengths  # weights must be 0 or more
+        self.failure: Exception | None = None  # why it is not current
 
     @property
     def how(self) -> str:
@@ -121,6 +75,7 @@ class KeptResult:
 
         Where edges are far, the graph of the result has its vertices only.
         """
+        self._check_current()
         kept, snapshot = self._kept, self._kept.graph.snapshot_of_vertices()
         places = np.flatnonzero(~kept.graph.removed)
         vertex_fields = kept.vertex_fields
@@ -134,18 +89,35 @@ class KeptResult:
         return Result(self.name, snapshot, fields, Trace("streaming"), True, None, vertex_fields)
 
     def update(self, applied: Applied) -> ResultChange:
-        """Make it current after a batch, and say what changed."""
-        changes, graph = self._kept.update(applied), self._kept.graph
-        labels = graph.labels
-        ids = changes.vertices if labels is None else labels[changes.vertices]
-        return ResultChange(ids, self._kept.shown(changes.old), self._kept.shown(changes.new), changes.trace)
+        """Make it current after a batch, and say what changed. If that fails, it is of no use any more."""
+        try:
+            changes = self._kept.update(applied)
+        except Exception as failure:
+            self.failure = failure
+            raise
+        ids = self._kept.graph.vertices().labels_of(changes.vertices)
+        return ResultChange(ids, self._shown(changes.old), self._shown(changes.new), changes.trace)
 
     def __getitem__(self, label: Any) -> Any:
         """Return the value of the vertex with this id."""
-        return self.result()[label]
+        self._check_current()
+        number = self._kept.graph.vertex_of(label)
+        return self._shown(self._kept.values[[number]]).tolist()[0]
+
+    def _shown(self, values: Array) -> Array:
+        """Return values as the result shows them, vertices by the user's ids."""
+        name, shown = self._kept.shown(values)
+        return self._kept.graph.vertices().labels_of(shown) if name in self._kept.vertex_fields else shown
+
+    def _check_current(self) -> None:
+        if self.failure is not None:
+            raise InvalidArgumentError(
+                f"{self.name!r} is not current since a batch failed ({self.failure}); drop it and keep it again"
+            )
 
     def __repr__(self) -> str:
-        return f"KeptResult({self.name}, {self.how}{': ' + self.reason if self.reason else ''})"
+        how = "failed" if self.failure is not None else self.how
+        return f"KeptResult({self.name}, {how}{': ' + self.reason if self.reason else ''})"
 
 
 class Stream:
@@ -169,23 +141,38 @@ class Stream:
             name: How it is called in `results` and `Update.changes`; the algorithm's name unless given.
             parameters: Those of the algorithm, such as `source`.
         """
-        if isinstance(what, str) and what not in PROGRAMS:
-            known = ", ".join(repr(one) for one in PROGRAMS)
-            raise InvalidArgumentError(f"{what!r} is not known; use one of {known}, or a program of your own")
+        if "source" in parameters:
+            self.graph.vertex_of(parameters["source"])  # one that was removed later is an isolated vertex
+        result = self._compute(what, name, parameters)
+        if self._durable is not None:
+            self._durable.keep(result.name, what, parameters)
+        self.results[result.name] = result
+        return result
+
+    def _compute(self, what: str | Program, name: str | None, parameters: dict[str, Any]) -> KeptResult:
+        """Compute a result that can be kept."""
+        if not isinstance(what, str) and parameters:
+            raise InvalidArgumentError(
+                f"{next(iter(parameters))}= was given for a program, which has its own parameters"
+            )
         title = name or (what if isinstance(what, str) else type(what).__name__)
         if title in self.results:
-            raise InvalidArgumentError(f"{title!r} is kept already; give another name=")
-        program = PROGRAMS[what](self.graph, **parameters) if isinstance(what, str) else what
-        if what == "sssp":
-            check_lengths(self.graph.all_weights())
-        result = KeptResult(title, keep(program, self.graph), needs_lengths=what == "sssp")
+            raise InvalidArgumentError(f"{title!r} is kept already; give another name=, or drop it")
+        program = make_program(what, self.graph, parameters) if isinstance(what, str) else what
+        return KeptResult(title, keep(program, self.graph), needs_lengths=what == "sssp")
+
+    def drop(self, name: str) -> None:
+        """Keep a result no longer."""
+        dropped = self[name]
         if self._durable is not None:
-            self._durable.keep(title, what, parameters)
-        self.results[title] = result
-        return result
+            self._durable.drop(dropped.name)
+        del self.results[dropped.name]
 
     def apply(self, batch: Batch | None = None, *, token: str | None = None, **changes: Any) -> Update:
         """Apply a batch, or what `tgraph.Batch` takes, to the graph and to all that is kept; say what changed.
+
+        A result that cannot be made current (its values do not settle, or memory is too small) is named in `failed` and
+        in a warning; the graph and the other results are current all the same.
 
         With a journal (`tgraph.stream.open`) the batch is on the disk when this returns. Where the batch is refused, or
         the journal cannot be written, an error is raised and nothing has changed.
@@ -202,15 +189,18 @@ class Stream:
         if self._durable is None:
             if token is not None:
                 raise InvalidArgumentError(f"token={token!r} needs a journal; use tgraph.stream.open")
-            return self._apply(*self._prepare(batch))
+            update = self._apply(*self._prepare(batch))
+            _warn(update)
+            return update
         content = self._durable.encode(batch)
         known = self._durable.find(content, token)
         if known is not None:
-            return Update(known, {}, {}, is_repeated=True)
+            return Update(known, {}, {}, {}, is_repeated=True)
         prepared, seconds = self._prepare(batch)
         with self._durable.recording(self.graph, content, token):
             update = self._apply(prepared, seconds)
         self._durable.applied(self.graph, update.applied, token)
+        _warn(update)
         return update
 
     def close(self) -> None:
@@ -238,18 +228,32 @@ class Stream:
             started = time.perf_counter()
             applied = self.graph.commit(prepared)
             seconds, changed = {"graph": seconds_before + time.perf_counter() - started}, {}
+            failed: dict[str, Exception] = {}
             for name, result in self.results.items():
+                if result.failure is not None:
+                    continue
                 started = time.perf_counter()
-                changed[name] = result.update(applied)
+                try:
+                    changed[name] = result.update(applied)
+                except Exception as failure:
+                    failed[name] = failure
                 seconds[name] = time.perf_counter() - started
-        return Update(applied, changed, seconds)
+        return Update(applied, changed, seconds, failed)
 
     def __getitem__(self, name: str) -> KeptResult:
+        if name not in self.results:
+            raise InvalidArgumentError(f"{name!r} is not kept; kept are: {', '.join(self.results) or 'none'}")
         return self.results[name]
 
     def __repr__(self) -> str:
         kept = ", ".join(repr(result) for result in self.results.values())
         return f"Stream({self.graph!r}{', ' + kept if kept else ''})"
+
+
+def _warn(update: Update) -> None:
+    """Warn of every result that could not be made current."""
+    for name, failure in update.failed.items():
+        warnings.warn(f"{name!r} is no longer current: {failure}", RuntimeWarning, stacklevel=3)
 
 
 class StreamMaker:
@@ -318,7 +322,7 @@ class StreamMaker:
         try:
             made = Stream(dynamic)
             for note in kept:
-                made.keep(note.what, name=note.name, **note.parameters)
+                made.results[note.name] = made._compute(note.what, note.name, note.parameters)
         except BaseException:
             durable.close()
             raise
