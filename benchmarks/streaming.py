@@ -42,7 +42,7 @@ from streaming_peers import PEERS, Machine, PeerRun, is_same
 
 import tgraph as tg
 from tgraph.budget import format_bytes
-from tgraph.kernels.cpu.gapped_rows import UNIT
+from tgraph.kernels.cpu.gapped_layout import UNIT
 from tgraph.service.streams import PROGRAMS
 
 TASKS = tuple(task for task in ("bfs", "sssp", "wcc", "pagerank") if task in PROGRAMS)

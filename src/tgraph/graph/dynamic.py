@@ -18,19 +18,9 @@ from tgraph.graph.build import from_edges
 from tgraph.graph.far_edges import FarEdges
 from tgraph.graph.graph import Graph
 from tgraph.graph.growing_labels import GrowingLabels
+from tgraph.kernels.cpu.arc_changes import CHANGE, DELETE, EXISTS, INSERT, MISSING
 from tgraph.kernels.cpu.csr import count_distinct, transpose
-from tgraph.kernels.cpu.gapped_rows import (
-    CHANGE,
-    DELETE,
-    EXISTS,
-    INSERT,
-    MISSING,
-    ArcChanges,
-    GappedRows,
-    Mutations,
-    grown,
-    order_mutations,
-)
+from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, Mutations, grown, order_mutations
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
 from tgraph.runtime import Array
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add, load, store
-from tgraph.kernels.cpu.gapped_rows import DEAD, START, UNIT, USED, copy_row, dead_bit
+from tgraph.kernels.cpu.gapped_layout import DEAD, START, UNIT, USED, copy_row, dead_bit
 from tgraph.kernels.cpu.team import JIT
 
 BEGIN, SIZE, ROOM = 0, 1, 2  # columns of `near_places`

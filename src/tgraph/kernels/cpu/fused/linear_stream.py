@@ -14,7 +14,8 @@ import numpy as np
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.source import load_kernel
-from tgraph.kernels.cpu.gapped_rows import UNIT, GappedRows
+from tgraph.kernels.cpu.gapped_layout import UNIT
+from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.runtime.protocol import Array
 
 _TEXT = """

@@ -24,7 +24,8 @@ from numba import njit
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
-from tgraph.kernels.cpu.gapped_rows import START, UNIT, USED, GappedRows
+from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
+from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
