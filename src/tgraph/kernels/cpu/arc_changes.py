@@ -13,10 +13,8 @@ from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.team import JIT
 
 SHORT_TAIL = 16  # cells
-CHUNK = 32  # rows that a thread takes at a time
-
-AHEAD = 8  # mutations: what one reads is asked for before, twice as far ahead where it begins
-NEAR = 8  # cells; the first step of a search
+CHUNK = 128  # rows that a thread takes at a time
+GROUP = 16  # mutations that are looked up together
 
 DELETE, CHANGE, INSERT = 0, 1, 2  # in this order within a batch
 DONE, EXISTS, MISSING = 0, 1, 2  # what became of a mutation
@@ -46,27 +44,34 @@ def search_rows(
 
     `came` is 1 where an arc is new, and 3 where it is new and needs a cell. One thread per row.
     """
+    found, sizes = np.empty(2 * GROUP, np.int64), np.empty(2 * GROUP, np.int64)
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= rows.size - 1:
             return
-        for r in range(first, min(first + CHUNK, rows.size - 1)):
+        last = min(first + CHUNK, rows.size - 1)
+        begin = looked_up = rows[first]
+        for r in range(first, last):
             i, count = rows[r], 0
             while i < rows[r + 1]:
                 end = i + 1
                 while end < rows[r + 1] and targets[end] == targets[i]:
                     end += 1
-                u = sources[i]
-                _fetch_soon(i, sources, targets, places, place_words, cells, cell_weights)
+                if i >= looked_up:
+                    begin, looked_up = i, min(i + GROUP, rows[last])
+                    _look_up(
+                        begin, looked_up, sources, targets, places, place_words, cells, cell_weights, found, sizes
+                    )  # fmt: skip
+                u, in_order, in_tail = sources[i], found[2 * (i - begin)], found[2 * (i - begin) + 1]
                 if multi_edges:
                     _change_parallel(
-                        u, i, end, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells,
-                        cell_weights,
+                        u, i, end, in_order, in_tail, targets, weights, kinds, writes, outcomes, gone, came,
+                        old_weights, places, cells, cell_weights,
                     )  # fmt: skip
                 else:
                     _change_single(
-                        u, i, end, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places,
-                        cells, cell_weights,
+                        u, i, end, in_order, in_tail, targets, weights, kinds, replace, writes, outcomes, gone, came,
+                        old_weights, places, cells, cell_weights,
                     )  # fmt: skip
                 for k in range(i, end):
                     count += came[k] == 3
@@ -75,73 +80,51 @@ def search_rows(
 
 
 @njit(**JIT)
-def _guess(target, size, num_vertices):
-    """Return where a target would be among `size` that are spread evenly over all vertices."""
-    return min(np.int64(target) * size // num_vertices, size - 1)
+def _look_up(begin, end, sources, targets, places, place_words, cells, cell_weights, found, sizes):
+    """Find where the targets of mutations are, or would be, in both parts of their rows.
 
-
-@njit(**JIT)
-def _first_at_least(cells, first, last, target, dead, num_vertices):
-    """Return the first place whose neighbour, deleted or not, is not below target.
-
-    The search begins where the target would be if neighbours were spread evenly, and doubles its steps from there.
+    All searches take a step together, and each asks for the cell of its next one: nobody waits for memory alone.
+    `found [2 * GROUP]` has two places per mutation, `sizes` is scratch.
     """
-    if first == last:
-        return first
-    low = high = first + _guess(target, last - first, num_vertices)
-    step = NEAR
-    if (cells[low] & ~dead) < target:
-        high = low + step
-        while high < last and (cells[high] & ~dead) < target:
-            step *= 2
-            low, high = high, high + step
-        low, high = low + 1, min(high, last)
-    else:
-        low = high - step
-        while low >= first and (cells[low] & ~dead) >= target:
-            step *= 2
-            high, low = low, low - step
-        low = max(low + 1, first)
-    while low < high:
-        middle = (low + high) // 2
-        if (cells[middle] & ~dead) < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(**JIT)
-def _fetch_soon(i, sources, targets, places, place_words, cells, cell_weights):
-    """Ask for what the mutations that follow i will read."""
-    soon = i + 2 * AHEAD
-    if soon < sources.size:
-        prefetch(place_words, np.uint64(sources[soon]) * np.uint64(4))
-    soon = i + AHEAD
-    if soon < sources.size:
-        u = sources[soon]
-        if u < places.shape[0] and places[u, USED]:
-            start, ordered = np.int64(places[u, START]) * UNIT, np.int64(places[u, ORDERED])
-            place = start + _guess(targets[soon], ordered, places.shape[0]) if ordered else start
-            prefetch(cells, np.uint64(place))
-            prefetch(cells, np.uint64(start + ordered))
-            if cell_weights.size:
-                prefetch(cell_weights, np.uint64(place))
+    dead, longest = dead_bit(cells), 0
+    for k in range(end, min(end + GROUP, sources.size)):
+        prefetch(place_words, np.uint64(sources[k]) * np.uint64(4))
+    for k in range(begin, end):
+        u, lane = sources[k], 2 * (k - begin)
+        start, ordered = np.int64(places[u, START]) * UNIT, np.int64(places[u, ORDERED])
+        found[lane], found[lane + 1] = start, start + ordered
+        sizes[lane], sizes[lane + 1] = ordered, np.int64(places[u, USED]) - ordered
+        for one in range(lane, lane + 2):
+            longest = max(longest, sizes[one])
+            prefetch(cells, np.uint64(found[one] + max(sizes[one] // 2 - 1, 0)))
+    while longest > 0:
+        for lane in range(2 * (end - begin)):
+            size = sizes[lane]
+            if size > 0:
+                half = (size + 1) // 2
+                is_below = (cells[found[lane] + half - 1] & ~dead) < targets[begin + lane // 2]
+                found[lane] += half if is_below else 0
+                sizes[lane] = size - half if is_below else half - 1
+                prefetch(cells, np.uint64(found[lane] + max((sizes[lane] + 1) // 2 - 1, 0)))
+        longest //= 2
+    if cell_weights.size:
+        for lane in range(0, 2 * (end - begin), 2):
+            prefetch(cell_weights, np.uint64(found[lane]))
 
 
 @njit(**JIT)
 def _change_single(
-    u, i, end, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places, cells, cell_weights
-):
-    """Do the mutations i to end of one arc, which exists once or not at all."""
+    u, i, end, in_order, in_tail, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places,
+    cells, cell_weights,
+):  # fmt: skip
+    """Do the mutations i to end of one arc, which exists once or not at all, in one of two places."""
     dead, target = dead_bit(cells), targets[i]
     start = np.int64(places[u, START]) * UNIT
     cell = NOWHERE  # of the arc, alive or deleted
     is_there = False
     for is_tail in range(2):
-        first = start + (np.int64(places[u, ORDERED]) if is_tail else 0)
         last = start + np.int64(places[u, USED] if is_tail else places[u, ORDERED])
-        found = _first_at_least(cells, first, last, target, dead, places.shape[0])
+        found = in_tail if is_tail else in_order
         if found < last and (cells[found] & ~dead) == target:
             cell, is_there = found, not cells[found] & dead
             if is_there:
@@ -181,21 +164,20 @@ def _change_single(
 
 @njit(**JIT)
 def _change_parallel(
-    u, i, end, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells, cell_weights
-):
+    u, i, end, in_order, in_tail, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells,
+    cell_weights,
+):  # fmt: skip
     """Do the deletions and insertions i to end of one arc, which may exist several times: the lightest goes first."""
     dead, target = dead_bit(cells), targets[i]
     start = np.int64(places[u, START]) * UNIT
     middle, stop = start + np.int64(places[u, ORDERED]), start + np.int64(places[u, USED])
-    first = _first_at_least(cells, start, middle, target, dead, places.shape[0])
-    first_of_tail = _first_at_least(cells, middle, stop, target, dead, places.shape[0])
     deleted = 0
     for k in range(i, end):
         if kinds[k] == INSERT:
             came[k] = 3
             continue
-        lightest, num_alive = _lightest(cells, cell_weights, first, middle, target, dead, NOWHERE)
-        lightest, more = _lightest(cells, cell_weights, first_of_tail, stop, target, dead, lightest)
+        lightest, num_alive = _lightest(cells, cell_weights, in_order, middle, target, dead, NOWHERE)
+        lightest, more = _lightest(cells, cell_weights, in_tail, stop, target, dead, lightest)
         if num_alive + more - (0 if writes else deleted) <= 0:
             outcomes[k] = MISSING
             continue
