@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tgraph import runtime as runtimes
+from tgraph.config import config
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
@@ -22,11 +23,13 @@ from tgraph.kernels.cpu.arc_changes import CHANGE, DELETE, EXISTS, INSERT, MISSI
 from tgraph.kernels.cpu.csr import count_distinct, transpose
 from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, Mutations, grown, order_mutations
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
+from tgraph.kernels.cpu.team import run_team
 from tgraph.runtime import Array
 
 EXISTING = ("ignore", "replace", "error")
 MISSING_EDGES = ("ignore", "error")
 BYTES_PER_ROW = 20  # places and capacities
+WORTH_A_THREAD = 500  # changes: with fewer, incoming rows come after outgoing ones
 MOST_VERTICES = 2**31  # beyond these, numbers would need cells of 8 bytes
 
 
@@ -288,12 +291,11 @@ class DynamicGraph:
             )
         named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
         num_added = self._commit_vertices(named)
-        changed = self._out.apply(mutations, self.existing == "replace")
-        reverse = [self._apply_reverse(changed)] if self.directed else []
+        changed = self._apply_to_sides(mutations, arcs)
         if self._far is not None:
-            self._far.follow([changed, *reverse])
+            self._far.follow(changed)
         self.version += 1
-        return self._report(changed, arcs, named, num_added)
+        return self._report(changed[0], arcs, named, num_added)
 
     def _number(self, batch: Batch) -> _Named:
         """Turn ids into numbers: new ones get the next numbers if edges to insert or vertices to add have them."""
@@ -414,14 +416,24 @@ class DynamicGraph:
         self._num_removed -= back.size
         return named.num_new + int(back.size)
 
-    def _apply_reverse(self, changed: ArcChanges) -> ArcChanges:
-        """Do to the rows of incoming edges what was done to those of outgoing ones."""
-        parts = changed.removed, changed.added
-        sources, targets, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        kinds = np.concatenate(
-            [np.full(part[0].size, kind, np.uint8) for part, kind in zip(parts, (DELETE, INSERT), strict=True)]
-        )
-        return self._in.apply(order_mutations(targets, sources, weights, kinds, self.num_places), replace=False)
+    def _apply_to_sides(self, mutations: Mutations, arcs: _Arcs) -> list[ArcChanges]:
+        """Change outgoing rows and, beside them, incoming ones, which come to the same outcomes by themselves."""
+        replace = self.existing == "replace"
+        if not self.directed:
+            return [self._out.apply(mutations, replace)]
+        changed: list[Any] = [None, None]
+
+        def apply(rank: int, size: int) -> None:
+            share = max(config.num_threads // size, 1)
+            for side in range(rank, 2, size):
+                ordered = mutations
+                if side:
+                    mirrored = arcs.targets, arcs.sources, arcs.weights, arcs.kinds
+                    ordered = order_mutations(*mirrored, self.num_places)
+                changed[side] = self._sides[side].apply(ordered, replace, share)
+
+        run_team(apply, 2 if arcs.kinds.size >= WORTH_A_THREAD and config.num_threads > 1 else 1)
+        return changed
 
     def _report(self, changed: ArcChanges, arcs: _Arcs, named: _Named, num_added: int) -> Applied:
         """Count what was done, and count the edges anew."""

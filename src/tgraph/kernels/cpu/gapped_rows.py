@@ -142,19 +142,21 @@ class GappedRows:
         """
         num_new = int(mutations.sources[-1]) + 1 - self.num_vertices if mutations.sources.size else 0
         places = grown(self.places, num_new) if num_new > 0 else self.places
-        return self._search(mutations, replace, False, places)[0].outcomes
+        size = team_size(mutations.sources.size * WORK_PER_ARC)
+        return self._search(mutations, replace, False, places, size)[0].outcomes
 
-    def apply(self, mutations: Mutations, replace: bool) -> ArcChanges:
+    def apply(self, mutations: Mutations, replace: bool, num_threads: int | None = None) -> ArcChanges:
         """Change rows: delete, change weights, then insert; with `replace`, inserting an arc that exists changes it.
 
         One thread per row, and the answer does not depend on the number of threads.
         """
         self._make_room(mutations)
-        changes, came, new_arcs = self._search(mutations, replace, True, self.places)
+        size = team_size(mutations.sources.size * WORK_PER_ARC, num_threads)
+        changes, came, new_arcs = self._search(mutations, replace, True, self.places, size)
         moves = np.zeros((new_arcs.size, 2), np.int64)
         lists = self.neighbors, self._free
         find_blocks(mutations.sources, mutations.rows, new_arcs, self.places, self.capacities, *lists, self._end, moves)
-        self._team(write_rows, mutations, came, new_arcs, moves, *self._cells)
+        _run(write_rows, size, mutations, came, new_arcs, moves, *self._cells)
         leave_blocks(moves, *lists)
         self._num_arcs += changes.added[0].size - changes.removed[0].size
         if self.num_cells > SPARSE * (self._num_arcs + self.num_vertices):
@@ -177,13 +179,8 @@ class GappedRows:
     def _cells(self) -> tuple[Array, ...]:
         return self.places, self.capacities, self.neighbors, self.weights
 
-    def _team(self, worker: Callable[..., None], mutations: Mutations, *args: Any) -> None:
-        size = team_size(mutations.sources.size * WORK_PER_ARC)
-        arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.rows
-        run_team(worker, size, np.zeros(1, np.int64), *arcs, *args)
-
     def _search(
-        self, mutations: Mutations, replace: bool, writes: bool, places: Array
+        self, mutations: Mutations, replace: bool, writes: bool, places: Array, size: int
     ) -> tuple[ArcChanges, Array, Array]:
         """Return what becomes of mutations, how each arc comes, and how many new cells every row needs."""
         count = mutations.sources.size
@@ -191,8 +188,8 @@ class GappedRows:
         outcomes, gone, came = (np.zeros(count, np.uint8) for _ in range(3))
         old_weights = np.zeros(count if self.weighted else 0, self.weights.dtype)
         how = self.multi_edges, replace, writes
-        self._team(
-            search_rows, mutations, *how, outcomes, gone, came, old_weights, new_arcs, places, places.reshape(-1),
+        _run(
+            search_rows, size, mutations, *how, outcomes, gone, came, old_weights, new_arcs, places, places.reshape(-1),
             self.neighbors, self.weights,
         )  # fmt: skip
         in_order = np.empty(count, np.uint8)
@@ -230,3 +227,9 @@ class GappedRows:
         self._num_arcs = neighbors.size
         size = team_size(neighbors.size)
         run_team(spread_rows, size, offsets, neighbors, weights, self.places, self.neighbors, self.weights)
+
+
+def _run(worker: Callable[..., None], size: int, mutations: Mutations, *args: Any) -> None:
+    """Let a team of this size do something with the mutations, in which it takes rows by a counter."""
+    arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.rows
+    run_team(worker, size, np.zeros(1, np.int64), *arcs, *args)
