@@ -96,8 +96,8 @@ class Block:
         def move(tensor: Tensor | None) -> Tensor | None:
             return None if tensor is None else tensor.to(device, non_blocking=non_blocking)
 
-        tensors = {name: move(getattr(self, name)) for name in ("offsets", "sources", "weights", "edges")}
-        block = replace(self, **tensors)
+        offsets, sources, weights, edges = map(move, (self.offsets, self.sources, self.weights, self.edges))
+        block = Block(offsets, sources, self.num_sources, weights, edges)
         if "reverse" in vars(self):
             rows = (self.reverse.offsets, self.reverse.targets, self.reverse.edges)
             return block.with_reverse(Reverse(*(move(one) for one in rows)))

@@ -65,9 +65,9 @@ class NeighborSampler:
     >>> graph = tg.from_edges([1, 2, 3, 4, 5], [0, 0, 0, 3, 3], runtime="numpy")
     >>> sample = NeighborSampler(graph, fanouts=(2, -1)).sample([0])
     >>> [(block.num_targets, block.num_sources, block.num_edges) for block in sample.blocks]
-    [(3, 5, 4), (1, 3, 2)]
+    [(3, 4, 3), (1, 3, 2)]
     >>> sample.vertices.tolist()
-    [0, 2, 3, 1, 4]
+    [0, 2, 1, 3]
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class NeighborSampler:
         weighted: bool = False,
         times: Any = None,
         edges: bool = False,
-        reverse: bool = False,
+        reverse: bool | str = False,
         seed: int = 0,
         pool: BufferPool | None = None,
     ) -> None:
@@ -98,11 +98,14 @@ class NeighborSampler:
             times: One number per edge, in the order of `graph.edges()` (so an undirected edge has one). Then seeds
                 have times too, which are handed down to neighbours, and only edges that are not later are drawn.
             edges: Also return which edges were drawn, `Block.edges`, as numbers in the order of `graph.edges()`.
-            reverse: Also make `Block.reverse`, which gradients need.
+            reverse: Also make `Block.reverse`, which gradients need; `"inner"`: of all blocks but the first, whose
+                sources are features that usually want no gradient.
             seed: Another seed, other samples.
             pool: Where memory for results comes from; None = a pool of its own.
         """
         check_choice("along", along, ("out", "in"))
+        if not isinstance(reverse, bool):
+            check_choice("reverse", reverse, ("inner",))
         self.fanouts = _check_fanouts(fanouts)
         self.graph, self.along, self.replace, self.weighted = graph, along, bool(replace), bool(weighted)
         self.edges, self.reverse, self.seed = edges, reverse, check_seed(seed)
@@ -188,7 +191,8 @@ class _Expansion:
         weights, numbers = (self._pick(array, edges) for array in (self._rows.weights, self._rows.numbers))
         block = Block(torch.from_numpy(offsets), torch.from_numpy(sources), self._vertices.size, weights, numbers)
         picked = time.perf_counter()
-        if self._sampler.reverse:
+        is_outermost = layer == len(self._sampler.fanouts) - 1
+        if self._sampler.reverse is True or (self._sampler.reverse and not is_outermost):
             block = self._with_reverse(block)
         self._seconds["sample"] += drawn - started + picked - numbered
         self._seconds["reindex"] += numbered - drawn

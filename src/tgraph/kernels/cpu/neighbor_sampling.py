@@ -27,9 +27,9 @@ from tgraph.kernels.cpu.team import JIT, run_team, team_size
 from tgraph.runtime.protocol import Array
 
 ALL = -1  # as a fan-out: every edge of the row
-CHUNK = 64  # rows that a thread takes at once
+CHUNK = 32  # rows that a thread takes at once
 AHEAD = 16  # rows whose offsets are asked for before they are read
-WORK_PER_EDGE = 3  # in the units of `team_size`: a read at a random place of memory
+WORK_PER_EDGE = 2  # in the units of `team_size`: a read at a random place of memory
 
 ONE = np.uint64(1)
 
