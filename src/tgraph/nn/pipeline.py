@@ -221,7 +221,7 @@ class Pipeline(ABC):
         if is_elsewhere(self.settings.device):
             started = time.perf_counter()
             batch = move_batch(batch, self.settings.device)
-            draft.seconds["transfer"] = time.perf_counter() - started
+            batch.seconds["transfer"] = time.perf_counter() - started
         hand_on(batch)
 
 
