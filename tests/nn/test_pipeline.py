@@ -185,6 +185,9 @@ def test_a_pool_sees_views_and_tensors() -> None:
     held = [pool.take(1000, np.float32) for _ in range(2)]
     assert pool.num_bytes == before
     assert held[0].ctypes.data != held[1].ctypes.data
+    held += [pool.take(1000, np.float32) for _ in range(200)]
+    assert len({one.ctypes.data for one in held}) == 202
+    assert pool.num_bytes == 64 * 4096
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

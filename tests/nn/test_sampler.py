@@ -16,10 +16,10 @@ from scipy.stats import chisquare
 import tgraph as tg
 from odd_graphs import odd_graphs
 from tgraph.config import config
-from tgraph.errors import InvalidArgumentError, VertexNotFoundError
+from tgraph.errors import InvalidArgumentError, OutOfRangeError, VertexNotFoundError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu import place_numbers, team
-from tgraph.nn import Block, NeighborSampler, Sample
+from tgraph.nn import Block, NeighborSampler, Rows, Sample
 from tgraph.nn.edge_numbers import edge_numbers
 
 COMPILING = [HealthCheck.too_slow]  # the first graph may have to be compiled for
@@ -282,6 +282,12 @@ def test_wrong_arguments_are_refused() -> None:
         NeighborSampler(graph).sample([0], times=[1])
     with pytest.raises(InvalidArgumentError, match="times must be given"):
         NeighborSampler(graph, times=[1, 2]).sample([0])
+    with pytest.raises(InvalidArgumentError, match="use the same for both"):
+        NeighborSampler(graph, times=[1, 2]).sample([0], times=[1.5])
+    with pytest.raises(OutOfRangeError, match="from 0 to 2"):
+        NeighborSampler(graph).expand(np.array([2, 0]))
+    with pytest.raises(OutOfRangeError, match="the table has 3 rows"):
+        Rows(torch.eye(3), torch.tensor([-1])).gather()
 
 
 # --- times -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import torch
 from tgraph.runtime import Array
 
 SMALLEST = 256  # bytes
+MOST_KEPT = 64  # arrays of a size that the pool knows of; whoever holds more gets new memory
 
 
 def _holders(owners: list[Array], position: int) -> int:
@@ -52,9 +53,14 @@ class BufferPool:
         with self._lock:
             owners = self._owners.setdefault(size, [])
             position = next((i for i in range(len(owners)) if _holders(owners, i) == _NOBODY), len(owners))
+            if position == MOST_KEPT:
+                return self._allocate(num_bytes).view(dtype)
             if position == len(owners):
-                owners.append(torch.empty(size, dtype=torch.uint8, pin_memory=self._pinned).numpy())
+                owners.append(self._allocate(size))
             return owners[position][:num_bytes].view(dtype)
+
+    def _allocate(self, num_bytes: int) -> Array:
+        return torch.empty(num_bytes, dtype=torch.uint8, pin_memory=self._pinned).numpy()
 
     @property
     def num_bytes(self) -> int:

@@ -24,7 +24,7 @@ from tgraph.runtime import Array
 NEGATIVE_STREAM = 1  # of random numbers; the sampler has stream 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LinkBatch:
     """Some edges, vertices that their sources have no edge to, and the neighbourhoods of all of them."""
 
@@ -37,7 +37,7 @@ class LinkBatch:
     negatives: Tensor  # [B, num_negatives] int64: where the vertices are that the source has no edge to
     times: Tensor | None = None  # [N], where edges have times
     number: int = 0  # in its epoch
-    seconds: dict[str, float] = field(default_factory=dict, compare=False)  # of each stage
+    seconds: dict[str, float] = field(default_factory=dict)  # of each stage
 
 
 class LinkLoader(Pipeline):

@@ -89,7 +89,7 @@ class Settings:
         return {**same, "edges": self.edge_numbers}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Some vertices to be learned from, with all that a network needs to compute their outputs.
 
@@ -104,7 +104,7 @@ class Batch:
     positions: Tensor  # [seeds] int64: where each seed of the batch is among the targets
     times: Tensor | None = None  # [N], where edges have times
     number: int = 0  # in its epoch
-    seconds: dict[str, float] = field(default_factory=dict, compare=False)  # of each stage
+    seconds: dict[str, float] = field(default_factory=dict)  # of each stage
 
 
 @dataclass

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tgraph.errors import OutOfRangeError
 from tgraph.kernels.cpu.row_lookup import copy_rows
 from tgraph.runtime import Array
 
@@ -38,8 +39,12 @@ class Rows:
         """Return a copy of the rows; gradients go back to the table if it wants them."""
         if self.table.requires_grad or self.table.device.type != "cpu":
             return self.table[self.ids]
+        if self.ids.numel() and not 0 <= int(self.ids.min()) <= int(self.ids.max()) < self.table.shape[0]:
+            raise OutOfRangeError(
+                f"ids run from {int(self.ids.min())} to {int(self.ids.max())}; the table has {self.table.shape[0]} rows"
+            )
         new_rows = torch.empty(self.shape, dtype=self.dtype)
-        copy_rows(bytes_of(self.table), self.ids.numpy(), bytes_of(new_rows))
+        copy_rows(bytes_of(self.table), self.ids.contiguous().numpy(), bytes_of(new_rows))
         return new_rows
 
 

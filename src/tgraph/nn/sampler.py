@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_whole
 from tgraph.kernels.cpu.block_reverse import fill_reverse
@@ -35,7 +35,7 @@ LARGEST_FANOUT = 2**31 - 1
 Known = Callable[[Array, int], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What a sampler found around some seeds.
 
@@ -47,7 +47,7 @@ class Sample:
     blocks: tuple[Block, ...]
     positions: Tensor  # [seeds] int64: where each seed is among the vertices
     times: Tensor | None = None  # [N], None = edges have no times
-    seconds: dict[str, float] = field(default_factory=dict, compare=False)  # of "sample", "reindex" and "reverse"
+    seconds: dict[str, float] = field(default_factory=dict)  # of "sample", "reindex" and "reverse"
 
     @property
     def num_targets(self) -> int:
@@ -143,9 +143,22 @@ class NeighborSampler:
             raise InvalidArgumentError(
                 "times must be given for the seeds if and only if the sampler was given times of edges"
             )
-        moments = None if times is None else order_times("times", times, len(vertices))
+        moments = None if times is None else self._moments(times, len(vertices))
+        if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.graph.num_vertices:
+            raise OutOfRangeError(
+                f"vertices run from {vertices.min()} to {vertices.max()}; the graph has {self.graph.num_vertices}"
+            )
         with self._lock:
             return _Expansion(self, self._rows, self._table, self._pool, number, known).run(vertices, moments)
+
+    def _moments(self, times: Any, count: int) -> Array:
+        assert self._times_dtype is not None
+        given = np.asarray(times)
+        if self._times_dtype.kind == "f":
+            given = given.astype(np.float64)
+        elif given.dtype.kind == "f":
+            raise InvalidArgumentError("times of seeds are floats and those of edges integers; use the same for both")
+        return order_times("times", given, count)
 
     def restore_times(self, ordered: Array) -> Array:
         """Return times as they were given."""

@@ -166,6 +166,8 @@ def _work(source: Iterator[Any], stage: Stage, sink: Channel) -> None:
 def _stop(channels: list[Channel], threads: list[threading.Thread]) -> None:
     for channel in channels:
         channel.close()
+    if threading.current_thread() in threads:  # where garbage was collected; the others may wait for a lock held here
+        return
     for thread in threads:
-        if thread.is_alive() and thread is not threading.current_thread():
+        if thread.is_alive():
             thread.join()

@@ -30,10 +30,11 @@ class VertexTable:
     def __init__(self, num_vertices: int) -> None:
         self._numbers = np.full(num_vertices, NOBODY, np.int32)  # [V], below _base = not in this batch
         self._base, self._count = 0, 0
+        self._end = 0  # above all entries, also if an interrupt came between numbering and counting
 
     def begin(self) -> None:
         """Begin a batch: no vertex has a number."""
-        self._base, self._count = self._base + self._count, 0
+        self._base, self._count = self._end, 0
 
     def add(self, items: Array, new_vertices: Array, new_numbers: Array) -> int:
         """Write the number of every item, `[N] int32`; new vertices follow in `new_vertices`; return their count.
@@ -44,6 +45,7 @@ class VertexTable:
             self._numbers[:] = NOBODY
             self._numbers[new_vertices[: self._count]] = np.arange(self._count)
             self._base = 0
+        self._end = self._base + self._count + items.size
         self._count = _number_vertices(self._numbers, self._base, self._count, items, new_vertices, new_numbers)
         return self._count
 
