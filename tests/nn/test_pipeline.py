@@ -157,16 +157,19 @@ def test_times(graph: Graph) -> None:
 
 
 def test_batches_are_not_written_over_while_held(graph: Graph, features: torch.Tensor) -> None:
-    kept = list(Loader(graph, None, (3, 4), 20, features=features))
-    assert [content(batch) for batch in kept] == all_content(Loader(graph, None, (3, 4), 20, features=features))
+    wide = features.repeat(1, 100)
+    kept = list(Loader(graph, None, (3, 4), 20, features=wide))
+    assert [content(batch) for batch in kept] == all_content(Loader(graph, None, (3, 4), 20, features=wide))
 
 
-def test_memory_is_used_again(graph: Graph, features: torch.Tensor) -> None:
-    loader = Loader(graph, None, (3, 4), 20, features=features, ahead=0)
+def test_memory_is_used_again(graph: Graph) -> None:
+    wide = torch.rand(graph.num_vertices, 500)  # 64 KiB and more per batch
+    loader = Loader(graph, None, (3, 4), 20, features=wide, ahead=0)
     pool = loader.sampler._pool
     for _ in loader:
         pass
     after_one = pool.num_bytes
+    assert after_one > 0
     for _ in range(5):
         for _ in loader:
             pass
@@ -175,19 +178,19 @@ def test_memory_is_used_again(graph: Graph, features: torch.Tensor) -> None:
 
 def test_a_pool_sees_views_and_tensors() -> None:
     pool = BufferPool()
-    part = torch.from_numpy(pool.take(1000, np.float32)[100:200]).reshape(10, 10)[2]
+    part = torch.from_numpy(pool.take(20_000, np.float32)[100:200]).reshape(10, 10)[2]
     part.fill_(7)
     for _ in range(10):
-        pool.take(1000, np.float32)[:] = 1
+        pool.take(20_000, np.float32)[:] = 1
     assert part.tolist() == [7] * 10
     before = pool.num_bytes
     del part
-    held = [pool.take(1000, np.float32) for _ in range(2)]
+    held = [pool.take(20_000, np.float32) for _ in range(2)]
     assert pool.num_bytes == before
     assert held[0].ctypes.data != held[1].ctypes.data
-    held += [pool.take(1000, np.float32) for _ in range(200)]
+    held += [pool.take(20_000, np.float32) for _ in range(200)]
     assert len({one.ctypes.data for one in held}) == 202
-    assert pool.num_bytes == 64 * 4096
+    assert pool.num_bytes == 64 * (1 << 17)
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

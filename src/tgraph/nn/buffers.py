@@ -1,7 +1,7 @@
 """Memory that is used again from batch to batch.
 
 New memory costs a page fault per 4 KiB when it is first written: for batches of features that is more time than the
-copy itself.
+copy itself. Small arrays come from the allocator, which keeps their memory by itself.
 """
 
 from __future__ import annotations
@@ -15,15 +15,19 @@ import torch
 
 from tgraph.runtime import Array
 
-SMALLEST = 256  # bytes
+SMALLEST = 1 << 16  # bytes
 MOST_KEPT = 64  # arrays of a size that the pool knows of; whoever holds more gets new memory
 
 
-def _holders(owners: list[Array], position: int) -> int:
-    return getrefcount(owners[position])
+def _find_free(owners: list[Array], holders: int) -> int:
+    """Return the position of the first array with at most so many holders; the length if there is none."""
+    for position in range(len(owners)):
+        if getrefcount(owners[position]) <= holders:
+            return position
+    return len(owners)
 
 
-_NOBODY = _holders([np.empty(0)], 0)  # what an array counts that only the list holds
+_NOBODY = next(count for count in range(10) if _find_free([np.empty(0)], count) == 0)  # but the list and the loop
 
 
 class BufferPool:
@@ -33,10 +37,10 @@ class BufferPool:
     twice what was in use at the same time. Threads may share a pool.
 
     >>> pool = BufferPool()
-    >>> first = pool.take(1000, "float32")
+    >>> first = pool.take(100_000, "float32")
     >>> address = first.ctypes.data
     >>> del first
-    >>> pool.take(900, "int32").ctypes.data == address
+    >>> pool.take(90_000, "int32").ctypes.data == address
     True
     """
 
@@ -49,10 +53,12 @@ class BufferPool:
     def take(self, count: int, dtype: Any) -> Array:
         """Return an array `[count]` of anything."""
         num_bytes = count * np.dtype(dtype).itemsize
-        size = max(SMALLEST, 1 << max(num_bytes - 1, 0).bit_length())
+        if num_bytes < SMALLEST and not self._pinned:
+            return np.empty(count, dtype)
+        size = max(SMALLEST, 1 << (num_bytes - 1).bit_length())
         with self._lock:
             owners = self._owners.setdefault(size, [])
-            position = next((i for i in range(len(owners)) if _holders(owners, i) == _NOBODY), len(owners))
+            position = _find_free(owners, _NOBODY)
             if position == MOST_KEPT:
                 return self._allocate(num_bytes).view(dtype)
             if position == len(owners):

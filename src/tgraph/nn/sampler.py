@@ -30,7 +30,7 @@ from tgraph.nn.buffers import BufferPool
 from tgraph.nn.sampled_rows import SampledRows, build_rows, order_times, restore_times
 from tgraph.runtime import Array
 
-LARGEST_FANOUT = 2**31 - 1
+LARGEST_FANOUT = MOST_VERTICES = 2**31 - 1
 
 Known = Callable[[Array, int], None]
 
@@ -233,7 +233,7 @@ class _Expansion:
     def _number(self, items: Array, times: Array | None) -> Array:
         """Return the numbers of vertices among all so far; new ones are added."""
         count, most = self._vertices.size, self._vertices.size + len(items)
-        if most > np.iinfo(np.int32).max:
+        if most > MOST_VERTICES:
             raise InvalidArgumentError(f"a sample may reach {most:,} vertices, above 2^31 - 1; use smaller fanouts")
         vertices, numbers = self._take(most, np.int64), self._take(len(items), np.int32)
         vertices[:count] = self._vertices
