@@ -227,7 +227,7 @@ class _Expansion:
         key = np.uint64(hash_number(self._key, np.uint64(layer)))
         counted, new = (firsts, degrees, offsets), (edges, neighbors, times)
         chances = (rows.sums, weights)
-        sample_rows((rows.offsets, rows.neighbors), chances, counted, places, fanout, replace, key, new)
+        sample_rows(rows.neighbors, chances, counted, places, fanout, replace, key, new)
         return offsets, edges, neighbors, times
 
     def _number(self, items: Array, times: Array | None) -> Array:

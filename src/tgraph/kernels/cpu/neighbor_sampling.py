@@ -35,7 +35,7 @@ ONE = np.uint64(1)
 
 
 def sample_rows(
-    rows: tuple[Array, Array],
+    neighbors: Array,
     chances: tuple[Array | None, Array | None],
     counted: tuple[Array, Array, Array],
     places: tuple[Array, Array | None],
@@ -47,7 +47,7 @@ def sample_rows(
     """Draw the edges of all places; who calls has counted them with `count_rows`.
 
     Args:
-        rows: Offsets and neighbours, unsigned.
+        neighbors: Of all rows, unsigned.
         chances: Running sums of the weights in each row (to draw with replacement by weight), and weights (to draw
             without); both None: all edges alike.
         counted: What `count_rows` wrote: firsts, degrees, new_offsets.
@@ -59,7 +59,7 @@ def sample_rows(
     """
     total = int(counted[2][-1])
     size = team_size(total * WORK_PER_EDGE)
-    run_team(_sample, size, np.zeros(1, np.int64), rows[1], *chances, *counted, *places, fanout, replace, key, *new)
+    run_team(_sample, size, np.zeros(1, np.int64), neighbors, *chances, *counted, *places, fanout, replace, key, *new)
 
 
 @njit(**JIT)
