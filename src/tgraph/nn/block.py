@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,7 @@ class Block:
     sources: Tensor  # [E] int32
     num_sources: int
     weights: Tensor | None = None  # [E], of the graph's edges; None = unweighted
-    edges: Tensor | None = field(default=None, repr=False)  # [E] int64: which edges of the graph; None = not asked for
+    edges: Tensor | None = field(default=None, repr=False)  # [E] int64: numbers in Graph.edges(); None = not asked for
 
     @classmethod
     def of_graph(cls, graph: Graph, along: str = "out") -> Block:
@@ -84,10 +84,24 @@ class Block:
         rows = transpose(offsets, sources, positions, self.num_sources)
         return Reverse(*(_tensor(array, self.offsets.device) for array in rows))
 
-    def to(self, device: Any) -> Block:
-        """Return the block on another device."""
-        moved = [None if one is None else one.to(device) for one in (self.weights, self.edges)]
-        return Block(self.offsets.to(device), self.sources.to(device), self.num_sources, *moved)
+    def with_reverse(self, reverse: Reverse) -> Block:
+        """Return the same block with its reverse, which someone made before it is asked for."""
+        block = replace(self)
+        vars(block)["reverse"] = reverse
+        return block
+
+    def to(self, device: Any, non_blocking: bool = False) -> Block:
+        """Return the block on another device, with its reverse if that was made."""
+
+        def move(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else tensor.to(device, non_blocking=non_blocking)
+
+        offsets, sources, weights, edges = map(move, (self.offsets, self.sources, self.weights, self.edges))
+        block = Block(offsets, sources, self.num_sources, weights, edges)
+        if "reverse" in vars(self):
+            rows = (self.reverse.offsets, self.reverse.targets, self.reverse.edges)
+            return block.with_reverse(Reverse(*(move(one) for one in rows)))
+        return block
 
 
 def _tensor(array: Any, device: Any) -> Tensor:

@@ -20,7 +20,8 @@ UNIT = 2.0**-53  # the spacing of the numbers in [0, 1)
 SCRAMBLE_ROUNDS = 4
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-SHIFT_27, SHIFT_30, SHIFT_31, SHIFT_11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+SHIFT_11, SHIFT_27, SHIFT_30, SHIFT_31, SHIFT_32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
+LOW_32 = np.uint64(2**32 - 1)
 
 
 def stream_key(seed: int, stream: int) -> np.uint64:
@@ -58,6 +59,21 @@ def hash_number(key, counter):
 
 
 @njit(**JIT)
+def unit(bits):
+    """Turn 64 random bits into a number in [0, 1), from inside a worker."""
+    return np.float64(bits >> SHIFT_11) * UNIT
+
+
+@njit(**JIT)
+def below(bits, count):
+    """Turn 64 random bits into a whole number below `count` (uint64); even up to one part in 2^64 / count."""
+    high, low = bits >> SHIFT_32, bits & LOW_32
+    if count >> SHIFT_32:
+        return bits % count
+    return (high * count + ((low * count) >> SHIFT_32)) >> SHIFT_32
+
+
+@njit(**JIT)
 def scramble(number, bits, constants):
     """Return the place of `number` (uint64, below 2^bits) in the permutation, from inside a worker."""
     mask = (ONE << bits) - ONE
@@ -73,4 +89,4 @@ def _fill_uniform(rank, size, key, numbers):
     """Writes the thread's part of the numbers."""
     first, last = part(rank, size, numbers.size)
     for i in range(first, last):
-        numbers[i] = np.float64(hash_number(key, np.uint64(i)) >> SHIFT_11) * UNIT
+        numbers[i] = unit(hash_number(key, np.uint64(i)))

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add
-from tgraph.kernels.cpu.counter_random import SHIFT_11, UNIT, hash_number, stream_key
+from tgraph.kernels.cpu.counter_random import below, hash_number, stream_key, unit
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -72,29 +72,17 @@ def _fill_row_sums(rank, size, offsets, weights, sums):
 
 
 @njit(**JIT)
-def _unit(bits):
-    """Turn 64 random bits into a number in [0, 1)."""
-    return np.float64(bits >> SHIFT_11) * UNIT
+def draw_edge(bits, first, last, sums):
+    """Return an edge of the row, with the probability of its weight; `last` if all weights are 0.
 
-
-@njit(**JIT)
-def _below(bits, count):
-    """Turn 64 random bits into a whole number below `count`; even up to one part in 2^64 / count."""
-    high, low = bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF)
-    if count >> np.uint64(32):
-        return bits % count
-    return (high * count + ((low * count) >> np.uint64(32))) >> np.uint64(32)
-
-
-@njit(**JIT)
-def _draw(bits, first, last, sums):
-    """Return an edge of the row, with the probability of its weight; `last` if all weights are 0."""
+    `sums` are the running sums of the row's weights, None = all edges alike. For use inside a worker.
+    """
     if sums is None:
-        return first + _below(bits, last - first)
+        return first + below(bits, last - first)
     total = sums[last - np.uint64(1)]
     if not total > 0.0:
         return last
-    wanted = _unit(bits) * total
+    wanted = unit(bits) * total
     low, high = first, last - np.uint64(1)
     while low < high:
         middle = (low + high) >> np.uint64(1)
@@ -108,8 +96,8 @@ def _draw(bits, first, last, sums):
 
 
 @njit(**JIT)
-def _has_edge(source, target, offsets, neighbors):
-    """Look for an edge by bisection. Needs an ascending row."""
+def has_edge(source, target, offsets, neighbors):
+    """Look for an edge by bisection, from inside a worker. Needs an ascending row."""
     low, high = offsets[source], offsets[source + np.uint64(1)]
     end = high
     while low < high:
@@ -126,17 +114,17 @@ def _factor(target, before, offsets, neighbors, biases):
     """Return what the chance of a step to `target` is multiplied by."""
     if target == before:
         return biases[0]
-    return 1.0 if _has_edge(before, target, offsets, neighbors) else biases[1]
+    return 1.0 if has_edge(before, target, offsets, neighbors) else biases[1]
 
 
 @njit(**JIT)
 def _biased_draw(key, first, last, before, offsets, neighbors, sums, biases):
     """Return an edge: drawn until kept. biases: going back, going away, and the largest; a common neighbour has 1."""
     for attempt in range(TRIES):
-        edge = _draw(hash_number(key, np.uint64(2 * attempt)), first, last, sums)
+        edge = draw_edge(hash_number(key, np.uint64(2 * attempt)), first, last, sums)
         if edge == last:
             return edge
-        limit = _unit(hash_number(key, np.uint64(2 * attempt + 1))) * biases[2]
+        limit = unit(hash_number(key, np.uint64(2 * attempt + 1))) * biases[2]
         is_certain = limit < biases[3]
         if is_certain or limit < _factor(neighbors[edge], before, offsets, neighbors, biases):
             return edge
@@ -159,7 +147,7 @@ def _exact_draw(bits, first, last, before, offsets, neighbors, sums, biases):
                 chosen = edge
                 if total > wanted:
                     break
-        wanted = _unit(bits) * total
+        wanted = unit(bits) * total
     return chosen
 
 
@@ -178,7 +166,7 @@ def _step(number, step, offsets, neighbors, sums, walks, seed_key, biases, is_bi
         before = np.uint64(walks[number, step - 2])
         edge = _biased_draw(bits, first, last, before, offsets, neighbors, sums, biases)
     else:
-        edge = _draw(bits, first, last, sums)
+        edge = draw_edge(bits, first, last, sums)
     if edge < last:
         walks[number, step] = neighbors[edge]
 

@@ -1,0 +1,59 @@
+"""Lookup of the features of a batch's vertices, in one piece or as vertices become known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from torch import Tensor
+
+from tgraph.errors import InvalidArgumentError
+from tgraph.kernels.cpu.row_lookup import copy_rows
+from tgraph.nn.buffers import BufferPool
+from tgraph.nn.rows import Rows, bytes_of, rows_of_bytes
+from tgraph.nn.tables import as_table
+from tgraph.runtime import Array
+
+Features: TypeAlias = "Tensor | Rows | dict[str, Tensor | Rows] | None"
+
+_ONLY = ""  # the name of a table that came without one
+
+
+class Lookup:
+    """Tables with a row per vertex, of which batches get some rows: copied, or as `Rows` that are read in place."""
+
+    def __init__(self, features: Any, num_vertices: int, how: str, pool: BufferPool) -> None:
+        """Take one table, a mapping of names to tables, or None."""
+        self._is_single = not isinstance(features, Mapping)
+        named = {} if features is None else {_ONLY: features} if self._is_single else features
+        self._tables: dict[str, Tensor] = {
+            name: as_table(f"features[{name!r}]" if name else "features", table, num_vertices)
+            for name, table in named.items()
+        }
+        self.copies = how == "copy" and bool(self._tables)
+        if self.copies and any(table.device.type != "cpu" for table in self._tables.values()):
+            raise InvalidArgumentError("features are on another device; leave them on the CPU, or use lookup='through'")
+        self._bytes = {name: bytes_of(table) for name, table in self._tables.items()} if self.copies else {}
+        self._pool = pool
+
+    def begin(self, most: int) -> dict[str, Array]:
+        """Return room for the rows of `most` vertices, `[most, B]` bytes per table."""
+        return {
+            name: self._pool.take(most * rows.shape[1], "u1").reshape(most, rows.shape[1])
+            for name, rows in self._bytes.items()
+        }
+
+    def copy(self, room: dict[str, Array], vertices: Array, first: int) -> None:
+        """Copy the rows of vertices from the `first`-th on to their places."""
+        for name, rows in self._bytes.items():
+            copy_rows(rows, vertices[first:], room[name][first : vertices.size])
+
+    def finish(self, room: dict[str, Array], vertices: Tensor) -> Features:
+        """Return the features of a batch: what was copied, or rows to be read in place."""
+        found: dict[str, Tensor | Rows] = {}
+        for name, table in self._tables.items():
+            copied = room[name][: vertices.shape[0]] if self.copies else None
+            found[name] = Rows(table, vertices.to(table.device)) if copied is None else rows_of_bytes(copied, table)
+        if not self._is_single:
+            return found
+        return found.get(_ONLY)

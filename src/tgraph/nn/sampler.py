@@ -1,0 +1,266 @@
+"""Neighbour sampling: for some vertices a few neighbours each, for these a few more, layer by layer.
+
+Returns: the vertices that take part, and one block of edges per layer, as GraphSAGE (Hamilton et al. 2017) and the
+samplers of DGL and PyTorch Geometric make them.
+Technique: random numbers are hashes of seed, batch, layer and vertex, so a sample is the same on any number of threads
+(`tgraph.kernels.cpu.neighbor_sampling`); vertices are numbered without locks (`tgraph.kernels.cpu.place_numbers`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
+from tgraph.graph import Graph
+from tgraph.graph.random_weights import check_seed, check_whole
+from tgraph.kernels.cpu.block_reverse import fill_reverse
+from tgraph.kernels.cpu.counter_random import hash_number, stream_key
+from tgraph.kernels.cpu.neighbor_sampling import ALL, count_rows, sample_rows
+from tgraph.kernels.cpu.place_numbers import TimedTable, VertexTable
+from tgraph.nn.block import Block, Reverse
+from tgraph.nn.buffers import BufferPool
+from tgraph.nn.sampled_rows import SampledRows, build_rows, order_times, restore_times
+from tgraph.runtime import Array
+
+LARGEST_FANOUT = MOST_VERTICES = 2**31 - 1
+
+Known = Callable[[Array, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What a sampler found around some seeds.
+
+    The targets of `blocks[-1]` are the distinct seeds, and the sources of each block are the targets of the one
+    before it, so a network goes through the blocks in order.
+    """
+
+    vertices: Tensor  # [N] int64: vertex numbers, the distinct seeds first; sources of blocks[0]
+    blocks: tuple[Block, ...]
+    positions: Tensor  # [seeds] int64: where each seed is among the vertices
+    times: Tensor | None = None  # [N], None = edges have no times
+    seconds: dict[str, float] = field(default_factory=dict)  # of "sample", "reindex" and "reverse"
+
+    @property
+    def num_targets(self) -> int:
+        """The number of distinct seeds."""
+        return self.blocks[-1].num_targets
+
+
+class NeighborSampler:
+    """Samples neighbours of vertices, layer by layer.
+
+    Beside the graph it holds 4 bytes per vertex. Of each edge it holds 8 bytes more to draw by weight with replacement,
+    8 more for `edges`, and a copy of the rows with 8 bytes more for `times`. Threads may share it; they take turns.
+
+    >>> import tgraph as tg
+    >>> graph = tg.from_edges([1, 2, 3, 4, 5], [0, 0, 0, 3, 3], runtime="numpy")
+    >>> sample = NeighborSampler(graph, fanouts=(2, -1)).sample([0])
+    >>> [(block.num_targets, block.num_sources, block.num_edges) for block in sample.blocks]
+    [(3, 4, 3), (1, 3, 2)]
+    >>> sample.vertices.tolist()
+    [0, 2, 1, 3]
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        fanouts: Sequence[int] = (10, 15),
+        *,
+        along: str = "out",
+        replace: bool = False,
+        weighted: bool = False,
+        times: Any = None,
+        edges: bool = False,
+        reverse: bool | str = False,
+        seed: int = 0,
+        pool: BufferPool | None = None,
+    ) -> None:
+        """Prepare sampling from a graph.
+
+        Args:
+            graph: Any graph; one that is opened from a file is paged in where it is sampled.
+            fanouts: How many neighbours, from the seeds outwards: the first number for each seed, the next for each
+                vertex known by then, seeds included. -1 = all neighbours.
+            along: The way that messages take: `"out"` from source to target of an edge, so neighbours are those that
+                point at a vertex; `"in"` the other way.
+            replace: Draw every neighbour anew, so that some may come twice; otherwise a vertex with no more edges
+                than asked for gives all of them, each once.
+            weighted: Draw edges by their weights, which must be finite and not negative; 0 is never drawn.
+            times: One number per edge, in the order of `graph.edges()` (so an undirected edge has one). Then seeds
+                have times too, which are handed down to neighbours, and only edges that are not later are drawn.
+            edges: Also return which edges were drawn, `Block.edges`, as numbers in the order of `graph.edges()`.
+            reverse: Also make `Block.reverse`, which gradients need; `"inner"`: of all blocks but the first, whose
+                sources are features that usually want no gradient.
+            seed: Another seed, other samples.
+            pool: Where memory for results comes from; None = a pool of its own.
+        """
+        check_choice("along", along, ("out", "in"))
+        if not isinstance(reverse, bool):
+            check_choice("reverse", reverse, ("inner",))
+        self.fanouts = _check_fanouts(fanouts)
+        self.graph, self.along, self.replace, self.weighted = graph, along, bool(replace), bool(weighted)
+        self.edges, self.reverse, self.seed = edges, reverse, check_seed(seed)
+        direction = "in" if along == "out" else "out"
+        self._rows: SampledRows = build_rows(
+            graph, direction, weighted=weighted, replace=self.replace, times=times, with_numbers=edges
+        )
+        self._times_dtype = np.asarray(times).dtype if times is not None else None
+        self._table: Any = VertexTable(graph.num_vertices) if times is None else TimedTable()
+        self._pool = pool or BufferPool()
+        self._lock = threading.Lock()
+
+    @property
+    def timed(self) -> bool:
+        """Whether edges have times, so that seeds need them too."""
+        return self._times_dtype is not None
+
+    def sample(self, seeds: Iterable[Any], number: int = 0, times: Any = None) -> Sample:
+        """Return what is sampled around seeds.
+
+        Args:
+            seeds: The user's ids of vertices; one that is named twice has one place.
+            number: Of the batch: another number, another sample.
+            times: One per seed, where the sampler has times. The same vertex with two times has two places.
+        """
+        return self.expand(self.graph.vertices_of(seeds), number, times)
+
+    def expand(self, vertices: Array, number: int = 0, times: Any = None, known: Known | None = None) -> Sample:
+        """Return what is sampled around vertex numbers; otherwise like `sample`.
+
+        `known(vertices, most)` is called before the last layer is sampled, with the vertices of all layers before it
+        and the number that there can be at most in the end, so that others can begin to work on them.
+        """
+        if (times is not None) != self.timed:
+            raise InvalidArgumentError(
+                "times must be given for the seeds if and only if the sampler was given times of edges"
+            )
+        moments = None if times is None else self._moments(times, len(vertices))
+        if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.graph.num_vertices:
+            raise OutOfRangeError(
+                f"vertices run from {vertices.min()} to {vertices.max()}; the graph has {self.graph.num_vertices}"
+            )
+        with self._lock:
+            return _Expansion(self, self._rows, self._table, self._pool, number, known).run(vertices, moments)
+
+    def _moments(self, times: Any, count: int) -> Array:
+        assert self._times_dtype is not None
+        given = np.asarray(times)
+        if self._times_dtype.kind == "f":
+            given = given.astype(np.float64)
+        elif given.dtype.kind == "f":
+            raise InvalidArgumentError("times of seeds are floats and those of edges integers; use the same for both")
+        return order_times("times", given, count)
+
+    def restore_times(self, ordered: Array) -> Array:
+        """Return times as they were given."""
+        assert self._times_dtype is not None
+        return restore_times(ordered, self._times_dtype)
+
+
+class _Expansion:
+    """One sample in the making."""
+
+    def __init__(
+        self,
+        sampler: NeighborSampler,
+        rows: SampledRows,
+        table: Any,
+        pool: BufferPool,
+        number: int,
+        known: Known | None,
+    ) -> None:
+        self._sampler, self._rows, self._table, self._known = sampler, rows, table, known
+        self._take = pool.take
+        batch = check_whole("number", number, 0, 2**64 - 1)
+        self._key = np.uint64(hash_number(stream_key(sampler.seed, 0), np.uint64(batch)))
+        self._seconds = {"sample": 0.0, "reindex": 0.0, "reverse": 0.0}
+        self._vertices: Array = np.empty(0, np.int64)  # [N], vertex numbers
+        self._times: Array | None = None  # [N]
+
+    def run(self, seeds: Array, times: Array | None) -> Sample:
+        """Sample all layers."""
+        self._table.begin()
+        positions = self._number(seeds, times)
+        blocks = [self._layer(i, fanout) for i, fanout in enumerate(self._sampler.fanouts)]
+        moments = None if self._times is None else torch.from_numpy(self._sampler.restore_times(self._times))
+        vertices = torch.from_numpy(self._vertices)
+        return Sample(vertices, tuple(blocks[::-1]), torch.from_numpy(positions).long(), moments, self._seconds)
+
+    def _layer(self, layer: int, fanout: int) -> Block:
+        started = time.perf_counter()
+        offsets, edges, neighbors, times = self._draw(layer, fanout)
+        drawn = time.perf_counter()
+        sources = self._number(neighbors, times)
+        numbered = time.perf_counter()
+        weights, numbers = (self._pick(array, edges) for array in (self._rows.weights, self._rows.numbers))
+        block = Block(torch.from_numpy(offsets), torch.from_numpy(sources), self._vertices.size, weights, numbers)
+        picked = time.perf_counter()
+        is_outermost = layer == len(self._sampler.fanouts) - 1
+        if self._sampler.reverse is True or (self._sampler.reverse and not is_outermost):
+            block = self._with_reverse(block)
+        self._seconds["sample"] += drawn - started + picked - numbered
+        self._seconds["reindex"] += numbered - drawn
+        self._seconds["reverse"] += time.perf_counter() - picked
+        return block
+
+    def _draw(self, layer: int, fanout: int) -> tuple[Array, Array, Array, Array | None]:
+        """Return offsets, positions of edges, neighbours, and the times handed down to these."""
+        rows, replace, take = self._rows, self._sampler.replace, self._take
+        count = self._vertices.size
+        places = self._vertices, self._times
+        firsts, degrees, offsets = take(count, np.uint64), take(count, np.int64), take(count + 1, np.int64)
+        total = count_rows(*places, rows.offsets, rows.times, fanout, replace, firsts, degrees, offsets)
+        if self._known is not None and layer == len(self._sampler.fanouts) - 1:
+            self._known(self._vertices, count + total)
+        edges, neighbors = take(total, np.int64), take(total, rows.neighbors.dtype)
+        times = None if self._times is None else take(total, np.int64)
+        weights = rows.weights if self._sampler.weighted and not replace else None
+        key = np.uint64(hash_number(self._key, np.uint64(layer)))
+        counted, new = (firsts, degrees, offsets), (edges, neighbors, times)
+        chances = (rows.sums, weights)
+        sample_rows(rows.neighbors, chances, counted, places, fanout, replace, key, new)
+        return offsets, edges, neighbors, times
+
+    def _number(self, items: Array, times: Array | None) -> Array:
+        """Return the numbers of vertices among all so far; new ones are added."""
+        count, most = self._vertices.size, self._vertices.size + len(items)
+        if most > MOST_VERTICES:
+            raise InvalidArgumentError(f"a sample may reach {most:,} vertices, above 2^31 - 1; use smaller fanouts")
+        vertices, numbers = self._take(most, np.int64), self._take(len(items), np.int32)
+        vertices[:count] = self._vertices
+        if times is None:
+            total = self._table.add(items, vertices, numbers)
+        else:
+            moments = self._take(most, np.int64)
+            moments[:count] = self._times if self._times is not None else 0
+            total = self._table.add(items, times, vertices, moments, numbers)
+            self._times = moments[:total]
+        self._vertices = vertices[:total]
+        return numbers
+
+    def _pick(self, array: Array | None, edges: Array) -> Tensor | None:
+        if array is None:
+            return None
+        return torch.from_numpy(np.take(array, edges, out=self._take(edges.size, array.dtype), mode="clip"))
+
+    def _with_reverse(self, block: Block) -> Block:
+        offsets = self._take(block.num_sources + 1, np.int64)
+        targets, edges = (self._take(block.num_edges, np.int32) for _ in range(2))
+        fill_reverse(block.offsets.numpy(), block.sources.numpy(), offsets, targets, edges)
+        return block.with_reverse(Reverse(*(torch.from_numpy(array) for array in (offsets, targets, edges))))
+
+
+def _check_fanouts(fanouts: Sequence[int]) -> tuple[int, ...]:
+    checked = tuple(check_whole("fanouts", fanout, ALL, LARGEST_FANOUT, "-1 = all") for fanout in fanouts)
+    if not checked:
+        raise InvalidArgumentError("fanouts is empty; give one number per layer")
+    return checked
