@@ -15,7 +15,7 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 ONE_WAY = "Data flows one way (docs/architecture.md, who may import whom)"
 ENGINES = "Engines never import algorithms"
 ALGORITHMS = "Algorithms never import engines"
-TORCH = "torch is imported only by its own runtime and by interop"
+TORCH = "torch is imported only by its own runtime, by nn and by interop"
 NUMBA = "numba is imported only by the CPU kernels"
 Z3 = "z3 is imported only by proofs"
 
