@@ -99,7 +99,6 @@ def leaky_sums(
 @njit(**FEATURE_JIT)
 def _leaky_sums(rank, size, offsets, ids, edges, gradients, embeddings, row_embeddings, slope, new_sums):
     """Writes the sums of the thread's rows."""
-    one = embeddings.dtype.type(1)
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         new_sums[row] = 0

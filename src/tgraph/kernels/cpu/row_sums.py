@@ -1,9 +1,8 @@
 """Sums of embeddings along edges: every row of a block adds up what its edges point at.
 
-Embeddings are `[N, H, F]`: H heads of F features. `ids[e]` says which of the N an edge reads, so that a block reads rows
-of a large table in place. Each row is summed by one thread in the order of its edges, and threads get rows with about
-the same number of edges: no atomics, and the same bits on any number of threads. Nothing of the size edges x features
-is made.
+Embeddings are `[N, H, F]`: H heads of F features. `ids[e]` says which of the N an edge reads, so that a block reads
+rows of a large table in place. Each row is summed by one thread, and threads get rows with about the same number of
+edges: no atomics, and the same bits on any number of threads. Nothing of the size edges x features is made.
 """
 
 from __future__ import annotations
@@ -70,37 +69,6 @@ def _sum_rows(rank, size, offsets, ids, weights, embeddings, new_sums):
                 i += ONE
 
 
-def sum_products(offsets: Array, ids: Array, factors: Array, embeddings: Array, plus: bool, new_sums: Array) -> None:
-    """Write `new_sums[r]`, the sum over the edges of row r of `factors[i] * embeddings[i]`, where i = `ids[e]`.
-
-    With `plus` it is the sum of `embeddings[i] + factors[i] * embeddings[i]`. All are `[N, F]`.
-    """
-    size = feature_team(ids.size, embeddings.shape[1])
-    run_team(_sum_products, size, as_unsigned(offsets), as_unsigned(ids), factors, embeddings, plus, new_sums)
-
-
-@njit(**FEATURE_JIT)
-def _sum_products(rank, size, offsets, ids, factors, embeddings, plus, new_sums):
-    """Writes the sums of the thread's rows."""
-    shift = embeddings.dtype.type(1 if plus else 0)
-    first, last = row_part(rank, size, offsets)
-    for row in range(first, last):
-        sums = new_sums[row]
-        sums[:] = 0
-        i, end = offsets[row], offsets[row + ONE]
-        while i + TWO <= end:
-            a, x = factors[ids[i]], embeddings[ids[i]]
-            b, y = factors[ids[i + ONE]], embeddings[ids[i + ONE]]
-            for f in range(sums.size):
-                sums[f] += (a[f] + shift) * x[f] + (b[f] + shift) * y[f]
-            i += TWO
-        while i < end:
-            a, x = factors[ids[i]], embeddings[ids[i]]
-            for f in range(sums.size):
-                sums[f] += (a[f] + shift) * x[f]
-            i += ONE
-
-
 def sum_weighted_by_products(
     offsets: Array,
     ids: Array,
@@ -121,9 +89,7 @@ def sum_weighted_by_products(
 
 
 @njit(**FEATURE_JIT)
-def _sum_weighted_by_products(
-    rank, size, offsets, ids, embeddings, factor_ids, factors, row_factors, adds, new_sums
-):
+def _sum_weighted_by_products(rank, size, offsets, ids, embeddings, factor_ids, factors, row_factors, adds, new_sums):
     """Writes the sums of the thread's rows."""
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
