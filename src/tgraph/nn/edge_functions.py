@@ -14,7 +14,15 @@ from torch.autograd.function import Function, once_differentiable
 from tgraph.kernels.cpu.edge_scores import dot_edges, leaky_dot_edges, leaky_sums
 from tgraph.kernels.cpu.edge_softmax import softmax_edges, softmax_gradients, sum_edges
 from tgraph.nn.block import Block
-from tgraph.nn.sums import as_arrays, edge_rows, sum_to_sources, table_gradient, weighted_sum
+from tgraph.nn.sums import (
+    as_arrays,
+    edge_rows,
+    inverse_lengths,
+    multiplied_sum,
+    sum_to_sources,
+    table_gradient,
+    weighted_sum,
+)
 
 
 def dots(block: Block, x: Tensor, ids: Tensor, y: Tensor) -> Tensor:
@@ -47,6 +55,38 @@ class Dot(Function):
         return new_x, new_y, None, None
 
 
+class Cosine(Function):
+    """Cosines of the angles between sources `[N, H, F]` and targets `[T, H, F]`, `[E, H]`; 0 for zero vectors."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, block: Block, row_ids: Tensor | None) -> Tensor:
+        """Dot products times the inverse lengths of both ends."""
+        inverse_x, inverse_y = inverse_lengths(x, row_ids), inverse_lengths(y, None)
+        scales = inverse_x.index_select(0, block.sources).mul_(_spread(block, inverse_y))
+        cosines = dots(block, x, edge_rows(block, row_ids), y).mul_(scales)
+        ctx.block, ctx.row_ids = block, row_ids
+        ctx.save_for_backward(x, y, inverse_x, inverse_y, scales, cosines)
+        return cosines
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
+        """As for dot products, less the part that would only change the length."""
+        x, y, inverse_x, inverse_y, scales, cosines = ctx.saved_tensors
+        block, row_ids, new_x, new_y = ctx.block, ctx.row_ids, None, None
+        along, across = gradients * cosines, gradients * scales
+        if ctx.needs_input_grad[0]:
+            shares = _summed(block.reverse.offsets, block.reverse.edges, along) * inverse_x.square()
+            rows = x if row_ids is None else x.index_select(0, row_ids)
+            sums = sum_to_sources(block, across, y).addcmul_(rows, shares.unsqueeze(-1), value=-1)
+            new_x = table_gradient(sums, row_ids, x.shape[0])
+        if ctx.needs_input_grad[1]:
+            shares = _summed(block.offsets, None, along) * inverse_y.square()
+            new_y = weighted_sum(block.offsets, edge_rows(block, row_ids), across, x)
+            new_y.addcmul_(y, shares.unsqueeze(-1), value=-1)
+        return new_x, new_y, None, None
+
+
 class LeakyDot(Function):
     """GATv2's scores: the dot product of `attention [H, F]` and leaky_relu(x + y), `[E, H]`."""
 
@@ -76,15 +116,15 @@ class LeakyDot(Function):
             sums = torch.empty(block.num_sources, *x.shape[1:], dtype=x.dtype)
             read = (reverse.offsets, reverse.targets, reverse.edges, gradients, y, rows, slope, sums)
             leaky_sums(*as_arrays(*read))
-            new_x = table_gradient(sums * attention, ctx.row_ids, x.shape[0]) if needs_x else None
             if new_attention is not None:
-                new_attention += (sums * rows).sum(0)
+                new_attention += multiplied_sum(sums, rows)
+            new_x = table_gradient(sums.mul_(attention), ctx.row_ids, x.shape[0]) if needs_x else None
         if needs_y or needs_attention:
             sums = torch.empty_like(y, memory_format=torch.contiguous_format)
             leaky_sums(*as_arrays(block.offsets, block.sources, None, gradients, rows, y, slope, sums))
-            new_y = sums * attention if needs_y else None
             if new_attention is not None:
-                new_attention += (sums * y).sum(0)
+                new_attention += multiplied_sum(sums, y)
+            new_y = sums.mul_(attention) if needs_y else None
         return new_x, new_y, new_attention, None, None, None
 
 
@@ -95,7 +135,7 @@ class AddEnds(Function):
     def forward(ctx: Any, x: Tensor, y: Tensor, block: Block) -> Tensor:
         """Only numbers of the size of the answer are made."""
         ctx.block = block
-        return x.index_select(0, block.sources).add_(y.repeat_interleave(block.offsets.diff(), 0))
+        return x.index_select(0, block.sources).add_(_spread(block, y))
 
     @staticmethod
     @once_differentiable
@@ -122,7 +162,7 @@ class SumEdges(Function):
     @once_differentiable
     def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
         """Each edge gets the gradient of its target."""
-        return gradients.repeat_interleave(ctx.block.offsets.diff(), 0), None
+        return _spread(ctx.block, gradients), None
 
 
 class Softmax(Function):
@@ -145,6 +185,11 @@ class Softmax(Function):
         new_gradients = torch.empty_like(shares)
         softmax_gradients(*as_arrays(ctx.block.offsets, shares, gradients, new_gradients))
         return new_gradients, None
+
+
+def _spread(block: Block, values: Tensor) -> Tensor:
+    """Return the value of its target for each edge."""
+    return values.repeat_interleave(block.offsets.diff(), 0)
 
 
 def _summed(offsets: Tensor, edges: Tensor | None, values: Tensor) -> Tensor:

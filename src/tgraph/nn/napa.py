@@ -16,11 +16,11 @@ from torch import Tensor
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.nn import plain
 from tgraph.nn.block import Block
-from tgraph.nn.edge_functions import AddEnds, Dot, LeakyDot, Softmax, SumEdges
+from tgraph.nn.edge_functions import AddEnds, Cosine, Dot, LeakyDot, Softmax, SumEdges
 from tgraph.nn.product_functions import MaxByProducts, Reading, SumByProducts
 from tgraph.nn.pull_functions import Max, Sum
 from tgraph.nn.rows import Rows, gathered
-from tgraph.nn.sums import HALF_DTYPES, divided_by_degrees
+from tgraph.nn.sums import HALF_DTYPES, divided_by_counts
 
 SCORES = ("dot", "cosine", "additive", "product")
 COMBINATIONS = ("multiply", "add")
@@ -101,14 +101,12 @@ def _score(
     if g == "additive" and attention is None:
         flat = AddEnds.apply(gathered(x).flatten(1), y.flatten(1), block)
         return flat.view(block.num_edges, *y.shape[1:])
-    if g == "cosine":
-        x, y = plain.unit_vectors(gathered(x)), plain.unit_vectors(y)
     table, row_ids = _read(x)
     has_heads = y.ndim == 3
     if not has_heads:
         table, y = table.unsqueeze(1), y.unsqueeze(1)
     if attention is None:
-        scores = Dot.apply(table, y, block, row_ids)
+        scores = (Dot if g == "dot" else Cosine).apply(table, y, block, row_ids)
     else:
         scores = LeakyDot.apply(table, y, attention.view(y.shape[1:]), negative_slope, block, row_ids)
     return scores if has_heads else scores.squeeze(1)
@@ -174,7 +172,7 @@ def _pull(block: Block, x: Tensor, row_ids: Tensor | None, weights: Tensor | Non
         return Sum.apply(x, weights, block, row_ids, f == "mean")
     added = SumEdges.apply(weights, block)
     if f == "mean":
-        added = divided_by_degrees(block, added)
+        added = divided_by_counts(block, added)
     return Sum.apply(x, None, block, row_ids, f == "mean") + added.unsqueeze(-1)
 
 

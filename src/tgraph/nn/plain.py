@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tgraph.nn.block import Block
-from tgraph.nn.sums import divided_by_degrees
+from tgraph.nn.sums import divided_by_counts
 
 
 def edge_targets(block: Block) -> Tensor:
@@ -66,7 +66,7 @@ def pull(block: Block, x: Tensor, weights: Tensor | None, h: str, f: str) -> Ten
         return _first_largest(block, messages)
     sums = messages.new_zeros(block.num_targets, *messages.shape[1:]).index_add(0, edge_targets(block), messages)
     if f == "mean":
-        sums = divided_by_degrees(block, sums)
+        sums = divided_by_counts(block, sums)
     return sums
 
 

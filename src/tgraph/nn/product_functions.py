@@ -16,7 +16,15 @@ from tgraph.kernels.cpu.row_maxima import max_weighted_by_products
 from tgraph.kernels.cpu.row_sums import sum_weighted_by_products
 from tgraph.nn.block import Block
 from tgraph.nn.pull_functions import empty_maxima, won_by_sources
-from tgraph.nn.sums import as_arrays, divided_by_degrees, edge_rows, sum_to_sources, table_gradient, weighted_sum
+from tgraph.nn.sums import (
+    as_arrays,
+    divided_by_counts,
+    edge_counts,
+    edge_rows,
+    sum_to_sources,
+    table_gradient,
+    weighted_sum,
+)
 
 
 class Reading(NamedTuple):
@@ -38,7 +46,7 @@ class SumByProducts(Function):
         ctx.how, ctx.is_mean = how, is_mean
         ctx.save_for_backward(x, factors, row_factors)
         sums = _summed(how, x, factors, row_factors)
-        return divided_by_degrees(how.block, sums) if is_mean else sums
+        return sums.div_(edge_counts(how.block, sums)) if is_mean else sums
 
     @staticmethod
     @once_differentiable
@@ -47,7 +55,7 @@ class SumByProducts(Function):
         x, factors, row_factors = ctx.saved_tensors
         how, block = ctx.how, ctx.how.block
         if ctx.is_mean:
-            gradients = divided_by_degrees(block, gradients)
+            gradients = divided_by_counts(block, gradients)
 
         def to_sources(values: Tensor) -> Tensor:
             return sum_to_sources(block, None, values.unsqueeze(1)).squeeze(1)

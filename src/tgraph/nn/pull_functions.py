@@ -19,7 +19,8 @@ from tgraph.nn.edge_functions import dots
 from tgraph.nn.sums import (
     HALF_DTYPES,
     as_arrays,
-    divided_by_degrees,
+    divided_by_counts,
+    edge_counts,
     edge_rows,
     sum_to_sources,
     table_gradient,
@@ -38,7 +39,7 @@ class Sum(Function):
         ctx.block, ctx.row_ids, ctx.is_mean, ctx.num_rows = block, row_ids, is_mean, x.shape[0]
         ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weights)
         sums = weighted_sum(block.offsets, edge_rows(block, row_ids), weights, x)
-        return divided_by_degrees(block, sums) if is_mean else sums
+        return sums.div_(edge_counts(block, sums)) if is_mean else sums
 
     @staticmethod
     @once_differentiable
@@ -47,7 +48,7 @@ class Sum(Function):
         x, weights = ctx.saved_tensors
         block, new_x, new_weights = ctx.block, None, None
         if ctx.is_mean:
-            gradients = divided_by_degrees(block, gradients)
+            gradients = divided_by_counts(block, gradients)
         if ctx.needs_input_grad[0]:
             new_x = table_gradient(sum_to_sources(block, weights, gradients), ctx.row_ids, ctx.num_rows)
         if ctx.needs_input_grad[1]:

@@ -17,6 +17,7 @@ from tgraph.nn.block import Block
 
 BAG_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 HALF_DTYPES = (torch.bfloat16, torch.float16)
+ROWS_PER_STEP = 1024  # whose products fit into the cache
 
 
 def as_arrays(*arguments: Any) -> Any:
@@ -34,10 +35,34 @@ def table_gradient(sums: Tensor, row_ids: Tensor | None, num_rows: int) -> Tenso
     return sums if row_ids is None else sums.new_zeros(num_rows, *sums.shape[1:]).index_add_(0, row_ids, sums)
 
 
-def divided_by_degrees(block: Block, values: Tensor) -> Tensor:
-    """Return values `[T, ...]` divided by the number of edges of their target; targets without edges keep theirs."""
+def edge_counts(block: Block, values: Tensor) -> Tensor:
+    """Return what a mean divides values `[T, ...]` by: the edges of each target, 1 for a target without any."""
     counts = block.offsets.diff().clamp(min=1).view(-1, *[1] * (values.ndim - 1))
-    return (values / counts.to(torch.promote_types(values.dtype, torch.float32))).to(values.dtype)
+    return counts.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def divided_by_counts(block: Block, values: Tensor) -> Tensor:
+    """Return values `[T, ...]` divided by the edges of their target."""
+    return (values / edge_counts(block, values)).to(values.dtype)
+
+
+def multiplied_sum(a: Tensor, b: Tensor) -> Tensor:
+    """Return the sum over the rows of a * b, without a copy of their size."""
+    total = a.new_zeros(a.shape[1:])
+    for first in range(0, a.shape[0], ROWS_PER_STEP):
+        part = slice(first, first + ROWS_PER_STEP)
+        total += (a[part] * b[part]).sum(0)
+    return total
+
+
+def inverse_lengths(x: Tensor, row_ids: Tensor | None) -> Tensor:
+    """Return 1 / the length of the embeddings, `[S, H]`, 0 where they are zero; no copy of their size is made."""
+    if row_ids is None:
+        lengths = torch.linalg.vector_norm(x, dim=-1)
+    else:
+        parts = [torch.linalg.vector_norm(x.index_select(0, ids), dim=-1) for ids in row_ids.split(ROWS_PER_STEP)]
+        lengths = torch.cat(parts)
+    return torch.where(lengths == 0, 0, 1 / lengths)
 
 
 def weighted_sum(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
