@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
 from tgraph.kernels.cpu.row_maxima import dot_won, max_rows, sum_won
+from tgraph.nn import plain
 from tgraph.nn.block import Block
 from tgraph.nn.edge_functions import dots
 from tgraph.nn.sums import (
@@ -58,6 +59,8 @@ class Sum(Function):
 
 def weight_gradients(block: Block, x: Tensor, row_ids: Tensor | None, gradients: Tensor) -> Tensor:
     """Return the dot products of sources and the gradients of targets, `[E, H]`; half precision goes by float32."""
+    if x.device.type != "cpu":
+        return plain.score(block, x if row_ids is None else x.index_select(0, row_ids), gradients, "dot")
     if x.dtype not in HALF_DTYPES:
         return dots(block, x, edge_rows(block, row_ids), gradients)
     rows = x if row_ids is None else x.index_select(0, row_ids)
