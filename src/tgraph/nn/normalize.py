@@ -23,10 +23,10 @@ def with_self_loops(graph: Graph) -> Graph:
     everyone = np.arange(graph.num_vertices, dtype=targets.dtype)
     sources = np.repeat(everyone, np.diff(offsets))
     kept = np.flatnonzero(sources != targets)
-    ends = (np.concatenate([column[kept], everyone]) for column in (sources, targets))
+    new_sources, new_targets = (np.concatenate([column[kept], everyone]) for column in (sources, targets))
     if weights is not None:
         weights = np.concatenate([weights[kept], np.ones(everyone.size, weights.dtype)])
-    return _graph(graph, *ascending_rows(*ends, weights, graph.num_vertices, targets.dtype))
+    return _graph(graph, *ascending_rows(new_sources, new_targets, weights, graph.num_vertices, targets.dtype))
 
 
 def normalized(graph: Graph, kind: str = "symmetric", self_loops: bool = True) -> Graph:
@@ -34,8 +34,8 @@ def normalized(graph: Graph, kind: str = "symmetric", self_loops: bool = True) -
 
     Args:
         graph: Any graph.
-        kind: `"symmetric"`: 1 / the root of (what leaves the source * what reaches the target), as GCN has it; `"mean"`:
-            1 / what reaches the target. What leaves or reaches is the sum of weights, or the number of edges.
+        kind: `"symmetric"`: 1 / the root of (what leaves the source * what reaches the target), as GCN has it;
+            `"mean"`: 1 / what reaches the target. That is the sum of weights, or the number of edges.
         self_loops: Whether every vertex counts among its own neighbours.
 
     >>> import tgraph as tg

@@ -1,10 +1,12 @@
-"""Rows of a table that are not copied yet."""
+"""Rows of a table that are read where they lie."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,19 +17,35 @@ from tgraph.runtime import Array
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows `ids` of a table, read where they lie: whoever goes through them once need not copy them before.
+    """Rows `ids` of a table, not copied: an aggregation reads the table through the ids.
 
-    >>> rows = Rows(torch.arange(6.0).reshape(3, 2), torch.tensor([2, 0]))
-    >>> tuple(rows.shape), rows.gather().tolist()
-    ((2, 2), [[4.0, 5.0], [0.0, 1.0]])
+    Args:
+        table: `[N, ...]`: a tensor, a NumPy array or a memory map. It gets a gradient if it is a tensor that requires
+            one.
+        ids: `[S]`, int32 or int64; the same row may occur more than once.
+
+    >>> import numpy as np
+    >>> rows = Rows(np.arange(8.0).reshape(4, 2), [3, 0])
+    >>> rows.shape, rows.gather().tolist(), rows[:1].gather().tolist()
+    (torch.Size([2, 2]), [[6.0, 7.0], [0.0, 1.0]], [[6.0, 7.0]])
     """
 
-    table: Tensor  # [V, ...]
-    ids: Tensor  # [N] int64, on the table's device
+    table: Tensor
+    ids: Tensor
+
+    def __init__(self, table: Any, ids: Any) -> None:
+        table, ids = shared_tensor(table), shared_tensor(ids)
+        ids = ids.to(device=table.device, dtype=torch.int64 if ids.dtype != torch.int32 else torch.int32)
+        if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < table.shape[0]:
+            raise OutOfRangeError(
+                f"ids reach from {int(ids.min())} to {int(ids.max())}; the table has {table.shape[0]} rows"
+            )
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "ids", ids)
 
     @property
     def shape(self) -> torch.Size:
-        """The shape that `gather` returns."""
+        """The shape of the rows if they were gathered."""
         return torch.Size((self.ids.shape[0], *self.table.shape[1:]))
 
     @property
@@ -35,17 +53,29 @@ class Rows:
         """The type of the table."""
         return self.table.dtype
 
+    def __getitem__(self, part: slice) -> Rows:
+        """Return some of the rows, still not copied: `rows[:block.num_targets]` are those of the targets."""
+        return Rows(self.table, self.ids[part])
+
     def gather(self) -> Tensor:
         """Return a copy of the rows; gradients go back to the table if it wants them."""
-        if self.table.requires_grad or self.table.device.type != "cpu":
-            return self.table[self.ids]
-        if self.ids.numel() and not 0 <= int(self.ids.min()) <= int(self.ids.max()) < self.table.shape[0]:
-            raise OutOfRangeError(
-                f"ids run from {int(self.ids.min())} to {int(self.ids.max())}; the table has {self.table.shape[0]} rows"
-            )
+        if self.table.requires_grad or self.table.device.type != "cpu" or not self.table.is_contiguous():
+            return self.table.index_select(0, self.ids)
         new_rows = torch.empty(self.shape, dtype=self.dtype)
         copy_rows(bytes_of(self.table), self.ids.contiguous().numpy(), bytes_of(new_rows))
         return new_rows
+
+
+def gathered(embeddings: Tensor | Rows) -> Tensor:
+    """Return embeddings as a tensor, whichever way they are given."""
+    return embeddings.gather() if isinstance(embeddings, Rows) else embeddings
+
+
+def shared_tensor(values: Any) -> Tensor:
+    """Return an array as a tensor that shares its memory, also where it must not be written; nothing here does."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return torch.from_numpy(values) if isinstance(values, np.ndarray) else torch.as_tensor(values)
 
 
 def bytes_of(table: Tensor) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.io.store import map_file
+from tgraph.nn.rows import shared_tensor
 
 _DTYPES = {
     "BOOL": torch.bool,
@@ -31,9 +31,7 @@ _DTYPES = {
 def as_table(argument: str, table: Any, num_rows: int) -> Tensor:
     """Return a tensor or array (mapped ones stay mapped) as a tensor that shares its memory, or raise."""
     if isinstance(table, np.ndarray):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # it is only read
-            table = torch.from_numpy(table)
+        table = shared_tensor(table)
     if not isinstance(table, Tensor):
         raise InvalidArgumentError(f"{argument} is a {type(table).__name__}; give a torch tensor or a NumPy array")
     if not table.ndim or table.shape[0] != num_rows:

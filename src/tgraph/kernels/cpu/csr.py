@@ -123,7 +123,7 @@ def _contiguous(weights: Array | None) -> Array | None:
 
 
 @njit(**JIT)
-def _row_part(rank, size, offsets):
+def row_part(rank, size, offsets):
     """The rows of one thread: parts of about equal numbers of edges and rows."""
     num_rows = offsets.size - 1
     total = np.int64(offsets[num_rows]) + num_rows
@@ -147,7 +147,7 @@ def _row_at(offsets, work):
 @njit(**JIT)
 def _count_distinct(rank, size, offsets, neighbors, drop_loops, new_counts):
     """Writes new_counts[row + 1] for the thread's rows."""
-    first, last = _row_part(rank, size, offsets)
+    first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         count = 0
         previous = NOBODY
@@ -164,7 +164,7 @@ def _join_duplicates(
     rank, size, offsets, neighbors, weights, code, drop_loops, new_offsets, new_neighbors, new_weights
 ):
     """Writes the thread's rows; code: 0 first, 1 last, 2 min, 3 max, 4 sum. NaN wins min and max."""
-    first, last = _row_part(rank, size, offsets)
+    first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         place = new_offsets[row]  # where the next distinct neighbour goes
         previous = NOBODY
@@ -240,7 +240,7 @@ def count_self_loops(offsets: Array, neighbors: Array) -> int:
 @njit(**JIT)
 def _count_loops(rank, size, offsets, neighbors, counts):
     """Writes counts[rank]."""
-    first, last = _row_part(rank, size, offsets)
+    first, last = row_part(rank, size, offsets)
     count = 0
     for row in range(first, last):
         for i in range(offsets[row], offsets[row + ONE]):
@@ -263,7 +263,7 @@ def count_between(offsets: Array, neighbors: Array, groups: Array) -> int:
 @njit(**JIT)
 def _count_different(rank, size, offsets, neighbors, groups, counts):
     """Writes counts[rank]."""
-    first, last = _row_part(rank, size, offsets)
+    first, last = row_part(rank, size, offsets)
     count = 0
     for row in range(first, last):
         for i in range(offsets[row], offsets[row + ONE]):

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from tgraph.nn.block import Block
 from tgraph.nn.models.layered import LayeredModel, target_rows
-from tgraph.nn.napa import neighbor_apply, pull
+from tgraph.nn.napa import edge_softmax, neighbor_apply, pull
 from tgraph.nn.rows import Rows
 
 SLOPE = 0.2  # of the leaky ReLU of attention
@@ -19,8 +19,8 @@ SLOPE = 0.2  # of the leaky ReLU of attention
 class GATLayer(nn.Module):
     """Heads that weigh the neighbours by attention, side by side or averaged.
 
-    GAT adds a number of the source and one of the target; GATv2 (`dynamic`) adds their vectors and weighs them after the
-    leaky ReLU, with other weights for the targets.
+    GAT adds a number of the source and one of the target; GATv2 (`dynamic`) adds their vectors, with other weights for
+    the targets, and weighs them after the leaky ReLU.
     """
 
     def __init__(
@@ -49,11 +49,7 @@ class GATLayer(nn.Module):
         x = embeddings.gather() if isinstance(embeddings, Rows) else embeddings
         values = self._by_head(self.values(x))
         weights = self._scores(block, x, values)
-        if self.training and self.dropout.p:  # of normalised weights, so that they are made here
-            weights = self.dropout(edge_softmax(block, weights))
-            joined = pull(block, values, weights, f="sum")
-        else:
-            joined = pull(block, values, weights, f="softmax")
+        joined = pull(block, values, self.dropout(edge_softmax(block, weights)))
         return (joined.flatten(1) if self.is_joined else joined.mean(1)) + self.bias
 
     def _scores(self, block: Block, x: Tensor, values: Tensor) -> Tensor:

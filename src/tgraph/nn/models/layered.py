@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
@@ -64,11 +65,11 @@ def widths(num_features: int, hidden: int, num_outputs: int, num_layers: int) ->
     if num_layers < 1:
         raise InvalidArgumentError(f"num_layers={num_layers} must be 1 or more")
     sizes = [num_features, *[hidden] * (num_layers - 1), num_outputs]
-    return list(zip(sizes[:-1], sizes[1:], strict=True))
+    return list(pairwise(sizes))
 
 
 def target_rows(block: Block, embeddings: Tensor | Rows) -> Tensor:
     """Return the embeddings of a block's targets, which are its first sources."""
     if isinstance(embeddings, Rows):
-        return Rows(embeddings.table, embeddings.ids[: block.num_targets]).gather()
+        return embeddings[: block.num_targets].gather()
     return embeddings[: block.num_targets]

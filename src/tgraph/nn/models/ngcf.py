@@ -20,8 +20,8 @@ class NGCFLayer(nn.Module):
     """leaky_relu(W1 (x_i + the sum of x_j) + W2 (the sum of x_i * x_j)), i the vertex and j its neighbours.
 
     The sums are weighted by the block's weights; without any they are means. All products have x_i in common, so that
-    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula. `literal`
-    weighs edge by edge, as the paper has it.
+    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula.
+    `literal` weighs edge by edge, as the paper has it.
     """
 
     def __init__(self, num_inputs: int, num_outputs: int, literal: bool = False) -> None:

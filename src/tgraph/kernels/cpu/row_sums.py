@@ -1,0 +1,117 @@
+"""Sums of embeddings along edges: every row of a block adds up what its edges point at.
+
+Embeddings are `[N, H, F]`: H heads of F features. `ids[e]` says which of the N an edge reads, so that a block reads
+rows of a large table in place. Each row is summed by one thread, and threads get rows with about the same number of
+edges: no atomics, and the same bits on any number of threads. Nothing of the size edges x features is made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.csr import row_part
+from tgraph.kernels.cpu.team import JIT, as_unsigned, run_team, team_size
+from tgraph.runtime.protocol import Array
+
+FEATURE_JIT = {**JIT, "fastmath": {"contract", "reassoc", "nsz"}}  # sums over features and edges use whole vectors
+FEATURES_PER_STEP = 8  # that count as one unit of work when threads are chosen
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+
+def feature_team(num_edges: int, width: int) -> int:
+    """Return how many threads so many edges with so many features each deserve."""
+    return team_size(num_edges * max(1, width // FEATURES_PER_STEP))
+
+
+def sum_rows(offsets: Array, ids: Array, weights: Array | None, embeddings: Array, new_sums: Array) -> None:
+    """Write `new_sums[r, h]`, the sum over the edges e of row r of `weights[e, h] * embeddings[ids[e], h]`.
+
+    >>> sums = np.empty((2, 1, 1))
+    >>> sum_rows(np.array([0, 2, 2]), np.array([0, 2]), None, np.array([[[1.0]], [[2.0]], [[4.0]]]), sums)
+    >>> sums.ravel().tolist()
+    [5.0, 0.0]
+    """
+    size = feature_team(ids.size, embeddings.shape[1] * embeddings.shape[2])
+    run_team(_sum_rows, size, as_unsigned(offsets), as_unsigned(ids), weights, embeddings, new_sums)
+
+
+@njit(**FEATURE_JIT)
+def _sum_rows(rank, size, offsets, ids, weights, embeddings, new_sums):
+    """Writes the sums of the thread's rows. Four edges at a time: the sums are read and written a quarter as often."""
+    first, last = row_part(rank, size, offsets)
+    for row in range(first, last):
+        for head in range(np.uint64(embeddings.shape[1])):
+            sums = new_sums[row, head]
+            sums[:] = 0
+            i, end = offsets[row], offsets[row + ONE]
+            while i + FOUR <= end:
+                a, b = embeddings[ids[i], head], embeddings[ids[i + ONE], head]
+                c, d = embeddings[ids[i + TWO], head], embeddings[ids[i + THREE], head]
+                if weights is None:
+                    for f in range(sums.size):
+                        sums[f] += (a[f] + b[f]) + (c[f] + d[f])
+                else:
+                    wa, wb = weights[i, head], weights[i + ONE, head]
+                    wc, wd = weights[i + TWO, head], weights[i + THREE, head]
+                    for f in range(sums.size):
+                        sums[f] += (wa * a[f] + wb * b[f]) + (wc * c[f] + wd * d[f])
+                i += FOUR
+            while i < end:
+                a = embeddings[ids[i], head]
+                if weights is None:
+                    for f in range(sums.size):
+                        sums[f] += a[f]
+                else:
+                    wa = weights[i, head]
+                    for f in range(sums.size):
+                        sums[f] += wa * a[f]
+                i += ONE
+
+
+def sum_weighted_by_products(
+    offsets: Array,
+    ids: Array,
+    embeddings: Array,
+    factor_ids: Array,
+    factors: Array,
+    row_factors: Array,
+    adds: bool,
+    new_sums: Array,
+) -> None:
+    """Write `new_sums[r]`, the sum over the edges e of row r of `w * x`, or of `x + w` if it `adds`.
+
+    The vector x is `embeddings[ids[e]]`, and w is `factors[factor_ids[e]] * row_factors[r]`. All are `[_, F]`.
+    """
+    size = feature_team(ids.size, embeddings.shape[1])
+    read = (as_unsigned(ids), embeddings, as_unsigned(factor_ids), factors, row_factors)
+    run_team(_sum_weighted_by_products, size, as_unsigned(offsets), *read, adds, new_sums)
+
+
+@njit(**FEATURE_JIT)
+def _sum_weighted_by_products(rank, size, offsets, ids, embeddings, factor_ids, factors, row_factors, adds, new_sums):
+    """Writes the sums of the thread's rows."""
+    first, last = row_part(rank, size, offsets)
+    for row in range(first, last):
+        sums, q = new_sums[row], row_factors[row]
+        sums[:] = 0
+        i, end = offsets[row], offsets[row + ONE]
+        while i + TWO <= end:
+            x, p = embeddings[ids[i]], factors[factor_ids[i]]
+            y, s = embeddings[ids[i + ONE]], factors[factor_ids[i + ONE]]
+            if adds:
+                for f in range(sums.size):
+                    sums[f] += (x[f] + p[f] * q[f]) + (y[f] + s[f] * q[f])
+            else:
+                for f in range(sums.size):
+                    sums[f] += x[f] * p[f] * q[f] + y[f] * s[f] * q[f]
+            i += TWO
+        while i < end:
+            x, p = embeddings[ids[i]], factors[factor_ids[i]]
+            if adds:
+                for f in range(sums.size):
+                    sums[f] += x[f] + p[f] * q[f]
+            else:
+                for f in range(sums.size):
+                    sums[f] += x[f] * p[f] * q[f]
+            i += ONE

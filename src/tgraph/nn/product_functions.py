@@ -1,0 +1,148 @@
+"""Aggregations whose edge weights are products of the two ends, with gradients, on CPU tensors.
+
+The weight of an edge from s to t is the vector `factors[s] * row_factors[t]`; it is never stored. All are `[_, F]`.
+In the gradients of sources what belongs to a target is multiplied once per target and then summed over the reverse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import Function, once_differentiable
+
+from tgraph.kernels.cpu.row_maxima import max_weighted_by_products
+from tgraph.kernels.cpu.row_sums import sum_weighted_by_products
+from tgraph.nn.block import Block
+from tgraph.nn.pull_functions import empty_maxima, won_by_sources
+from tgraph.nn.sums import (
+    as_arrays,
+    divided_by_counts,
+    edge_counts,
+    edge_rows,
+    sum_to_sources,
+    table_gradient,
+    weighted_sum,
+)
+
+
+class Reading(NamedTuple):
+    """How messages are read and made."""
+
+    block: Block
+    row_ids: Tensor | None  # which rows of the embeddings the sources are; None = in order
+    factor_row_ids: Tensor | None  # the same of the factors
+    is_same: bool  # the factors are the embeddings, also in their rows: one gradient serves both
+    adds: bool  # a message is x + w; otherwise w * x
+
+
+class SumByProducts(Function):
+    """The sum or mean over the edges of `w * x` or `x + w`, `[T, F]`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factors: Tensor, row_factors: Tensor, how: Reading, is_mean: bool) -> Tensor:
+        """One pass over the edges, literally as the messages are defined."""
+        ctx.how, ctx.is_mean = how, is_mean
+        ctx.save_for_backward(x, factors, row_factors)
+        sums = _summed(how, x, factors, row_factors)
+        return sums.div_(edge_counts(how.block, sums)) if is_mean else sums
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
+        """Sources are summed over the reverse, targets over their own edges."""
+        x, factors, row_factors = ctx.saved_tensors
+        how, block = ctx.how, ctx.how.block
+        if ctx.is_mean:
+            gradients = divided_by_counts(block, gradients)
+
+        def to_sources(values: Tensor) -> Tensor:
+            return sum_to_sources(block, None, values.unsqueeze(1)).squeeze(1)
+
+        new_x, new_factors = _end_gradients(ctx, to_sources, gradients)
+        new_row_factors = None
+        if ctx.needs_input_grad[2]:
+            if how.adds:
+                ids = edge_rows(block, how.factor_row_ids)
+                sums = weighted_sum(block.offsets, ids, None, factors.unsqueeze(1)).squeeze(1)
+            else:
+                sums = _summed(how, x, factors, torch.ones_like(row_factors))
+            new_row_factors = gradients * sums
+        return new_x, new_factors, new_row_factors, None, None
+
+
+class MaxByProducts(Function):
+    """The largest `w * x` or `x + w` over the edges for each feature, `[T, F]`; the first of equals wins."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factors: Tensor, row_factors: Tensor, how: Reading) -> Tensor:
+        """One pass over the edges."""
+        maxima, winners = empty_maxima(how.block, x.shape[1:], x.dtype)
+        max_weighted_by_products(*_arguments(how, x, factors, row_factors, maxima, winners))
+        ctx.how = how
+        ctx.save_for_backward(x, factors, row_factors, winners)
+        return maxima
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
+        """The edge that won a feature passes its gradient on to both of its ends."""
+        x, factors, _, winners = ctx.saved_tensors
+        how, block = ctx.how, ctx.how.block
+
+        def to_sources(values: Tensor) -> Tensor:
+            return won_by_sources(block, winners.unsqueeze(1), None, values.unsqueeze(1)).squeeze(1)
+
+        new_x, new_factors = _end_gradients(ctx, to_sources, gradients)
+        new_row_factors = None
+        if ctx.needs_input_grad[2]:
+            new_row_factors = gradients * _won_rows(block, winners, how.factor_row_ids, factors)
+            if not how.adds:
+                new_row_factors *= _won_rows(block, winners, how.row_ids, x)
+        return new_x, new_factors, new_row_factors, None
+
+
+def _end_gradients(ctx: Any, to_sources: Any, gradients: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    """Return the gradients of embeddings and factors, given how gradients of targets are summed for sources."""
+    x, factors, row_factors = ctx.saved_tensors[:3]
+    how: Reading = ctx.how
+    needs_x, needs_factors = ctx.needs_input_grad[:2]
+    new_x = new_factors = None
+    if how.adds and how.is_same and needs_x:
+        new_x = to_sources(gradients + gradients * row_factors)
+    elif how.adds:
+        new_x = to_sources(gradients) if needs_x else None
+        new_factors = to_sources(gradients * row_factors) if needs_factors else None
+    elif needs_x or needs_factors:
+        sums = to_sources(gradients * row_factors)
+        new_x = sums * _rows(factors, how.factor_row_ids) if needs_x else None
+        new_factors = sums * _rows(x, how.row_ids) if needs_factors else None
+    return (
+        None if new_x is None else table_gradient(new_x, how.row_ids, x.shape[0]),
+        None if new_factors is None else table_gradient(new_factors, how.factor_row_ids, factors.shape[0]),
+    )
+
+
+def _summed(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor) -> Tensor:
+    sums = torch.empty(how.block.num_targets, x.shape[1], dtype=x.dtype)
+    sum_weighted_by_products(*_arguments(how, x, factors, row_factors, sums))
+    return sums
+
+
+def _arguments(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor, *results: Tensor) -> Any:
+    ids = edge_rows(how.block, how.row_ids)
+    factor_ids = ids if how.row_ids is how.factor_row_ids else edge_rows(how.block, how.factor_row_ids)
+    return as_arrays(how.block.offsets, ids, x, factor_ids, factors, row_factors, how.adds, *results)
+
+
+def _rows(values: Tensor, row_ids: Tensor | None) -> Tensor:
+    return values if row_ids is None else values.index_select(0, row_ids)
+
+
+def _won_rows(block: Block, winners: Tensor, row_ids: Tensor | None, values: Tensor) -> Tensor:
+    """Return for each target and feature the value of the source whose edge won, 0 where there is none, `[T, F]`."""
+    if block.num_edges == 0:
+        return torch.zeros(winners.shape, dtype=values.dtype)
+    ids = edge_rows(block, row_ids)[winners.clamp(min=0)].long()
+    return values.gather(0, ids).masked_fill_(winners < 0, 0)

@@ -1,0 +1,113 @@
+"""Sums of embeddings along edges, without gradients: what the functions of `pull` and their gradients are made of.
+
+On the CPU sums of 32- and 16-bit floats are `torch.nn.functional.embedding_bag`, which is faster there; others are our
+kernel. On other devices they are made of indexing and index_add.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tgraph.kernels.cpu.row_sums import sum_rows
+from tgraph.nn.block import Block
+
+BAG_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+HALF_DTYPES = (torch.bfloat16, torch.float16)
+ROWS_PER_STEP = 1024  # whose products fit into the cache
+
+
+def as_arrays(*arguments: Any) -> Any:
+    """Return CPU tensors as NumPy arrays, in place where they are contiguous, and everything else as it is."""
+    return [one.detach().contiguous().numpy() if isinstance(one, Tensor) else one for one in arguments]
+
+
+def edge_rows(block: Block, row_ids: Tensor | None) -> Tensor:
+    """Return for each edge which row it reads, `[E]`: its source, or the row of a table that the source is."""
+    return block.sources if row_ids is None else row_ids.index_select(0, block.sources)
+
+
+def table_gradient(sums: Tensor, row_ids: Tensor | None, num_rows: int) -> Tensor:
+    """Return gradients per source as those of the `num_rows` rows that the sources are read from."""
+    return sums if row_ids is None else sums.new_zeros(num_rows, *sums.shape[1:]).index_add_(0, row_ids, sums)
+
+
+def edge_counts(block: Block, values: Tensor) -> Tensor:
+    """Return what a mean divides values `[T, ...]` by: the edges of each target, 1 for a target without any."""
+    counts = block.offsets.diff().clamp(min=1).view(-1, *[1] * (values.ndim - 1))
+    return counts.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def divided_by_counts(block: Block, values: Tensor) -> Tensor:
+    """Return values `[T, ...]` divided by the edges of their target."""
+    return (values / edge_counts(block, values)).to(values.dtype)
+
+
+def multiplied_sum(a: Tensor, b: Tensor) -> Tensor:
+    """Return the sum over the rows of a * b, without a copy of their size."""
+    total = a.new_zeros(a.shape[1:])
+    for first in range(0, a.shape[0], ROWS_PER_STEP):
+        part = slice(first, first + ROWS_PER_STEP)
+        total += (a[part] * b[part]).sum(0)
+    return total
+
+
+def inverse_lengths(x: Tensor, row_ids: Tensor | None) -> Tensor:
+    """Return 1 / the length of the embeddings, `[S, H]`, 0 where they are zero; no copy of their size is made."""
+    if row_ids is None:
+        lengths = torch.linalg.vector_norm(x, dim=-1)
+    else:
+        parts = [torch.linalg.vector_norm(x.index_select(0, ids), dim=-1) for ids in row_ids.split(ROWS_PER_STEP)]
+        lengths = torch.cat(parts)
+    return torch.where(lengths == 0, 0, 1 / lengths)
+
+
+def weighted_sum(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
+    """Return for each row and head the sum over its edges of `weights[e, h] * x[ids[e], h]`, `[R, H, F]`.
+
+    `weights` is `[E, H]` or None. Half-precision numbers are accumulated in float32.
+    """
+    shape = (offsets.shape[0] - 1, *x.shape[1:])
+    if ids.shape[0] == 0 or x.numel() == 0:
+        return x.new_zeros(shape)
+    if x.device.type != "cpu":
+        return _added_by_index(offsets, ids, weights, x)
+    if x.dtype in BAG_DTYPES and (weights is None or weights.shape[1] == 1):
+        return _bagged(offsets, ids, weights, x.flatten(1)).view(shape)
+    if x.dtype in HALF_DTYPES:
+        return weighted_sum(offsets, ids, None if weights is None else weights.float(), x.float()).to(x.dtype)
+    sums = torch.empty(shape, dtype=x.dtype)
+    sum_rows(*as_arrays(offsets, ids, weights, x, sums))
+    return sums
+
+
+def sum_to_sources(block: Block, weights: Tensor | None, gradients: Tensor) -> Tensor:
+    """Return for each source the sum over its edges of `weights[e, h] * gradients[t, h]`, `[S, H, F]`."""
+    reverse = block.reverse
+    permuted = None if weights is None else weights.index_select(0, reverse.edges)
+    return weighted_sum(reverse.offsets, reverse.targets, permuted, gradients)
+
+
+def _bagged(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
+    """Each row is a bag. Ids and offsets must have one type: the narrow one while it can count the edges."""
+    index = torch.int32 if ids.dtype == torch.int32 and ids.shape[0] < 2**31 else torch.int64
+    return functional.embedding_bag(
+        ids.to(index),
+        x,
+        offsets.to(index),
+        mode="sum",
+        per_sample_weights=None if weights is None else weights.reshape(-1),
+        include_last_offset=True,
+    )
+
+
+def _added_by_index(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Tensor) -> Tensor:
+    """Makes a copy of edges x features."""
+    messages = x.index_select(0, ids)
+    if weights is not None:
+        messages = messages * weights.unsqueeze(-1)
+    rows = torch.arange(offsets.shape[0] - 1, device=x.device).repeat_interleave(offsets.diff())
+    return x.new_zeros((offsets.shape[0] - 1, *x.shape[1:])).index_add_(0, rows, messages)
