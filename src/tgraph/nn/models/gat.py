@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.models.layered import LayeredModel, target_rows
 from tgraph.nn.napa import edge_softmax, neighbor_apply, pull
+from tgraph.nn.normalize import with_self_loops
 from tgraph.nn.rows import Rows
 
 SLOPE = 0.2  # of the leaky ReLU of attention
@@ -103,3 +105,7 @@ class GAT(LayeredModel):
         layers: list[nn.Module] = [GATLayer(size, hidden, num_heads, **how) for size in sizes[:-1]]  # type: ignore[arg-type]
         layers.append(GATLayer(sizes[-1], num_outputs, num_last_heads, is_joined=False, **how))  # type: ignore[arg-type]
         super().__init__(layers, nn.ELU(), dropout)
+
+    def prepare(self, graph: Graph) -> Graph:
+        """Return the graph with self-loops."""
+        return with_self_loops(graph)

@@ -7,9 +7,11 @@ import math
 import torch
 from torch import Tensor, nn
 
+from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.combine import aggregate_and_combine
 from tgraph.nn.models.layered import LayeredModel, widths
+from tgraph.nn.normalize import normalized
 from tgraph.nn.placement import Placement
 from tgraph.nn.rows import Rows
 
@@ -60,3 +62,7 @@ class GCN(LayeredModel):
     ) -> None:
         layers = [GCNLayer(*width, order) for width in widths(num_features, hidden, num_outputs, num_layers)]
         super().__init__(layers, nn.ReLU(), dropout)
+
+    def prepare(self, graph: Graph) -> Graph:
+        """Return the graph with self-loops and symmetric weights."""
+        return normalized(graph)

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from tgraph.errors import InvalidArgumentError
+from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.rows import Rows
 
@@ -40,6 +41,10 @@ class LayeredModel(nn.Module):
         for number, block in enumerate(chosen):
             values.append(self.step(number, block, values[-1]))
         return self.collect(chosen[-1], values)
+
+    def prepare(self, graph: Graph) -> Graph:
+        """Return the graph as this model wants it: with weights, or with self-loops. Here as it is."""
+        return graph
 
     def collect(self, block: Block, layers: list[Any]) -> Tensor:
         """Return what counts for the targets of the last block, of the features and of all layers: here the last."""

@@ -6,9 +6,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.models.layered import LayeredModel, target_rows
 from tgraph.nn.napa import pull
+from tgraph.nn.normalize import normalized
 from tgraph.nn.rows import Rows
 
 
@@ -41,3 +43,7 @@ class LightGCN(LayeredModel):
         for layer in layers[1:]:
             total = total + target_rows(block, layer)
         return total / len(layers)
+
+    def prepare(self, graph: Graph) -> Graph:
+        """Return the graph with symmetric weights."""
+        return normalized(graph, self_loops=False)

@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.models.layered import LayeredModel, target_rows, widths
 from tgraph.nn.napa import neighbor_apply, pull
+from tgraph.nn.normalize import normalized
 from tgraph.nn.rows import Rows
 
 SLOPE = 0.2
@@ -73,3 +75,7 @@ class NGCF(LayeredModel):
     def step(self, number: int, block: Block, embeddings: Tensor | Rows) -> Tensor:
         """Return what one layer makes of embeddings; dropout comes behind it here."""
         return self.dropout(self.layers[number](block, embeddings))
+
+    def prepare(self, graph: Graph) -> Graph:
+        """Return the graph with symmetric weights."""
+        return normalized(graph, self_loops=False)
