@@ -373,6 +373,26 @@ def test_strided_tensors() -> None:
     )
 
 
+@pytest.mark.parametrize("case", [("none", "multiply", "max"), ("product", "add", "sum"), ("product", "add", "max")])
+def test_tables_that_do_not_fit_into_the_cache(case: tuple[str, str, str]) -> None:
+    """Rows are then asked for before they are read."""
+    block = random_block(30_000, 50, 1000)
+    given = [numbers(count, 100, dtype=torch.float32) for count in (30_000, 30_000, 50)]
+    given = given[: 3 if case[0] == "product" else 1]
+    assert_alike(
+        [pulled(block, *case)(*given)], [plainly_pulled(block, *case)(*[one.double() for one in given])], torch.float32
+    )
+
+
+@pytest.mark.parametrize(("g", "has_attention"), SCORES)
+def test_scores_of_tables_that_do_not_fit_into_the_cache(g: str, has_attention: bool) -> None:
+    block = random_block(30_000, 50, 1000)
+    x, y, attention = (numbers(*shape, dtype=torch.float32) for shape in ((30_000, 100), (50, 100), (100,)))
+    more = [attention] if has_attention else []
+    expected = plain.score(block, x.double(), y.double(), g, *[one.double() for one in more])
+    assert_alike([neighbor_apply(block, x, y, g, *more)], [expected], torch.float32)
+
+
 @pytest.mark.parametrize("heads", [1, 2])
 def test_sums_on_other_devices_are_the_same(heads: int) -> None:
     block, x = random_block(30, 12, 120), numbers(30, heads, 3)

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.csr import row_part
-from tgraph.kernels.cpu.row_sums import FEATURE_JIT, ONE, feature_team
+from tgraph.kernels.cpu.prefetch import MANY_BYTES
+from tgraph.kernels.cpu.row_sums import FEATURE_JIT, ONE, ask_for_row, feature_team
 from tgraph.kernels.cpu.team import as_unsigned, run_team
 from tgraph.runtime.protocol import Array
 
@@ -31,9 +32,12 @@ def dot_edges(offsets: Array, ids: Array, embeddings: Array, row_embeddings: Arr
 @njit(**FEATURE_JIT)
 def _dot_edges(rank, size, offsets, ids, embeddings, row_embeddings, new_scores):
     """Writes the scores of the edges in the thread's rows."""
+    flat, is_large = embeddings.reshape(embeddings.shape[0], -1), embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         for i in range(offsets[row], offsets[row + ONE]):
+            if is_large:
+                ask_for_row(flat, ids, i)
             for head in range(np.uint64(embeddings.shape[1])):
                 x, y = embeddings[ids[i], head], row_embeddings[row, head]
                 total = embeddings.dtype.type(0)
@@ -64,9 +68,12 @@ def leaky_dot_edges(
 def _leaky_dot_edges(rank, size, offsets, ids, embeddings, row_embeddings, attention, slope, new_scores):
     """Writes the scores of the edges in the thread's rows."""
     one = embeddings.dtype.type(1)
+    flat, is_large = embeddings.reshape(embeddings.shape[0], -1), embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         for i in range(offsets[row], offsets[row + ONE]):
+            if is_large:
+                ask_for_row(flat, ids, i)
             for head in range(np.uint64(embeddings.shape[1])):
                 x, y, a = embeddings[ids[i], head], row_embeddings[row, head], attention[head]
                 total = embeddings.dtype.type(0)
@@ -99,10 +106,13 @@ def leaky_sums(
 @njit(**FEATURE_JIT)
 def _leaky_sums(rank, size, offsets, ids, edges, gradients, embeddings, row_embeddings, slope, new_sums):
     """Writes the sums of the thread's rows."""
+    flat, is_large = embeddings.reshape(embeddings.shape[0], -1), embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         new_sums[row] = 0
         for i in range(offsets[row], offsets[row + ONE]):
+            if is_large:
+                ask_for_row(flat, ids, i)
             edge = np.uint64(i)
             if edges is not None:
                 edge = np.uint64(edges[i])

@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.csr import row_part
-from tgraph.kernels.cpu.row_sums import FEATURE_JIT, ONE, feature_team
+from tgraph.kernels.cpu.prefetch import MANY_BYTES
+from tgraph.kernels.cpu.row_sums import FEATURE_JIT, ONE, ask_for_row, feature_team
 from tgraph.kernels.cpu.team import as_unsigned, run_team
 from tgraph.runtime.protocol import Array
 
@@ -43,10 +44,13 @@ def max_rows(
 def _max_rows(rank, size, offsets, ids, weights, embeddings, adds, new_maxima, new_winners):
     """Writes the maxima and winners of the thread's rows."""
     zero, one = embeddings.dtype.type(0), embeddings.dtype.type(1)
+    flat, is_large = embeddings.reshape(embeddings.shape[0], -1), embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         start_row(row, offsets, new_maxima, new_winners)
         for i in range(offsets[row], offsets[row + ONE]):
+            if is_large:
+                ask_for_row(flat, ids, i)
             for head in range(np.uint64(embeddings.shape[1])):
                 factor, shift = one, zero  # the message is factor * x + shift
                 if weights is not None:
@@ -57,10 +61,10 @@ def _max_rows(rank, size, offsets, ids, weights, embeddings, adds, new_maxima, n
                 x, maxima, winners = embeddings[ids[i], head], new_maxima[row, head], new_winners[row, head]
                 edge = winners.dtype.type(i)
                 for f in range(x.size):
-                    message, largest = factor * x[f] + shift, maxima[f]
+                    message, largest, winner = factor * x[f] + shift, maxima[f], winners[f]
                     is_larger = (message > largest) | (message != message)
                     maxima[f] = message if is_larger else largest
-                    winners[f] = edge if is_larger else winners[f]
+                    winners[f] = edge if is_larger else winner
 
 
 @njit(**FEATURE_JIT)
@@ -96,19 +100,22 @@ def _max_weighted_by_products(
     rank, size, offsets, ids, embeddings, factor_ids, factors, row_factors, adds, new_maxima, new_winners
 ):
     """Writes the maxima and winners of the thread's rows."""
+    is_large = embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
         start_row(row, offsets, new_maxima, new_winners)
         maxima, winners, q = new_maxima[row], new_winners[row], row_factors[row]
         for i in range(offsets[row], offsets[row + ONE]):
+            if is_large:
+                ask_for_row(embeddings, ids, i)
             x, p = embeddings[ids[i]], factors[factor_ids[i]]
             edge = winners.dtype.type(i)
             for f in range(x.size):
-                weight, largest = p[f] * q[f], maxima[f]
+                weight, largest, winner = p[f] * q[f], maxima[f], winners[f]
                 message = x[f] + weight if adds else x[f] * weight
                 is_larger = (message > largest) | (message != message)
                 maxima[f] = message if is_larger else largest
-                winners[f] = edge if is_larger else winners[f]
+                winners[f] = edge if is_larger else winner
 
 
 def sum_won(
@@ -145,7 +152,8 @@ def _sum_won(rank, size, offsets, targets, edges, winners, weights, gradients, n
                     weight = weights[place, head]
                 sums, won, gradient = new_sums[source, head], winners[target, head], gradients[target, head]
                 for f in range(sums.size):
-                    sums[f] += weight * gradient[f] if won[f] == edge else zero
+                    value = weight * gradient[f]
+                    sums[f] += value if won[f] == edge else zero
 
 
 def dot_won(
@@ -172,9 +180,11 @@ def _dot_won(rank, size, offsets, ids, winners, embeddings, gradients, new_dots)
                 total = zero
                 if embeddings is None:
                     for f in range(won.size):
-                        total += gradient[f] if won[f] == edge else zero
+                        value = gradient[f]
+                        total += value if won[f] == edge else zero
                 else:
                     x = embeddings[ids[i], head]
                     for f in range(won.size):
-                        total += gradient[f] * x[f] if won[f] == edge else zero
+                        value = gradient[f] * x[f]
+                        total += value if won[f] == edge else zero
                 new_dots[i, head] = total
