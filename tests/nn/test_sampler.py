@@ -265,7 +265,6 @@ def test_wrong_weights_are_refused(weight: float) -> None:
 def test_wrong_arguments_are_refused() -> None:
     graph = tg.from_edges([0, 1], [1, 0])
     for options, words in [
-        ({"fanouts": ()}, "fanouts is empty"),
         ({"fanouts": (2, -3)}, "fanouts=-3"),
         ({"along": "up"}, "along='up'"),
         ({"weighted": True}, "needs a graph with weights"),

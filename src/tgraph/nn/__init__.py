@@ -3,7 +3,7 @@
 from tgraph.nn.block import Block
 from tgraph.nn.combine import aggregate_and_combine
 from tgraph.nn.link_loader import LinkBatch, LinkLoader
-from tgraph.nn.models import GAT, GCN, GIN, NGCF, GraphSAGE, LightGCN
+from tgraph.nn.models import GAT, GCN, GIN, NGCF, GraphSAGE, LightGCN, Recommender
 from tgraph.nn.napa import EdgeProduct, apply, edge_softmax, neighbor_apply, pull
 from tgraph.nn.normalize import normalized, with_self_loops
 from tgraph.nn.pipeline import Batch, Loader
@@ -28,6 +28,7 @@ __all__ = [
     "NeighborSampler",
     "Placed",
     "Placement",
+    "Recommender",
     "Rows",
     "Sample",
     "aggregate_and_combine",

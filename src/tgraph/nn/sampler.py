@@ -52,7 +52,7 @@ class Sample:
     @property
     def num_targets(self) -> int:
         """The number of distinct seeds."""
-        return self.blocks[-1].num_targets
+        return self.blocks[-1].num_targets if self.blocks else int(self.vertices.shape[0])
 
 
 class NeighborSampler:
@@ -260,7 +260,4 @@ class _Expansion:
 
 
 def _check_fanouts(fanouts: Sequence[int]) -> tuple[int, ...]:
-    checked = tuple(check_whole("fanouts", fanout, ALL, LARGEST_FANOUT, "-1 = all") for fanout in fanouts)
-    if not checked:
-        raise InvalidArgumentError("fanouts is empty; give one number per layer")
-    return checked
+    return tuple(check_whole("fanouts", fanout, ALL, LARGEST_FANOUT, "-1 = all") for fanout in fanouts)
