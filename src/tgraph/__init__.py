@@ -16,6 +16,7 @@ from tgraph.run import run
 
 if TYPE_CHECKING:
     from tgraph import errors, runtime
+    from tgraph import nn as nn
     from tgraph.algorithms.betweenness import betweenness
     from tgraph.algorithms.bfs import bfs
     from tgraph.algorithms.cdlp import cdlp
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
     from tgraph.graph import Batch, DynamicGraph, Graph, from_csr, from_edges, generate
+    from tgraph.interop.dgl import from_dgl, to_dgl
     from tgraph.interop.networkx import from_networkx, to_networkx
     from tgraph.interop.pandas import from_pandas, to_pandas
     from tgraph.interop.pyg import from_pyg, to_pyg
@@ -85,6 +87,7 @@ _HOMES = {
     **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
     "tgraph.graph": ("Batch", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.interop.dgl": ("from_dgl", "to_dgl"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
     "tgraph.interop.pandas": ("from_pandas", "to_pandas"),
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
@@ -125,6 +128,7 @@ __all__ = [
     "errors",
     "exp",
     "from_csr",
+    "from_dgl",
     "from_edges",
     "from_networkx",
     "from_pandas",
@@ -159,6 +163,7 @@ __all__ = [
     "sqrt",
     "sssp",
     "stream",
+    "to_dgl",
     "to_networkx",
     "to_pandas",
     "to_pyg",
@@ -172,7 +177,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import tgraph` alone takes milliseconds."""
-    if name in ("errors", "runtime"):
+    if name in ("errors", "nn", "runtime"):
         return importlib.import_module(f"tgraph.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"tgraph has no {name!r}")

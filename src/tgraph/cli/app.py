@@ -16,6 +16,7 @@ from tgraph.cli.bench import bench
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
 from tgraph.cli.stream import stream
+from tgraph.cli.train import train
 from tgraph.errors import InvalidArgumentError
 
 app = typer.Typer(
@@ -152,5 +153,6 @@ def generate(
 
 
 app.command()(stream)
+app.command()(train)
 app.command()(bench)
 app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all

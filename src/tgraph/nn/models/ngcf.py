@@ -11,7 +11,7 @@ from torch.nn import functional
 from tgraph.graph import Graph
 from tgraph.nn.block import Block
 from tgraph.nn.models.layered import LayeredModel, target_rows, widths
-from tgraph.nn.napa import neighbor_apply, pull
+from tgraph.nn.napa import pull
 from tgraph.nn.normalize import normalized
 from tgraph.nn.rows import Rows
 
@@ -22,14 +22,13 @@ class NGCFLayer(nn.Module):
     """leaky_relu(W1 (x_i + the sum of x_j) + W2 (the sum of x_i * x_j)), i the vertex and j its neighbours.
 
     The sums are weighted by the block's weights; without any they are means. All products have x_i in common, so that
-    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula.
-    `literal` weighs edge by edge, as the paper has it.
+    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula. Edge by
+    edge it is `pull(block, x, neighbor_apply(block, x, own, "product"), h="add")`, which has the first sum in it.
     """
 
-    def __init__(self, num_inputs: int, num_outputs: int, literal: bool = False) -> None:
+    def __init__(self, num_inputs: int, num_outputs: int) -> None:
         super().__init__()
         self.sums, self.products = nn.Linear(num_inputs, num_outputs), nn.Linear(num_inputs, num_outputs)
-        self.literal = literal
         for layer in (self.sums, self.products):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
@@ -37,11 +36,7 @@ class NGCFLayer(nn.Module):
     def forward(self, block: Block, embeddings: Tensor | Rows) -> Tensor:
         f, own = "mean" if block.weights is None else "sum", target_rows(block, embeddings)
         summed = pull(block, embeddings, block.weights, f=f)
-        if self.literal and block.weights is None:
-            products = pull(block, embeddings, neighbor_apply(block, embeddings, own, "product"), f=f)
-        else:
-            products = own * summed
-        return functional.leaky_relu(self.sums(own + summed) + self.products(products), SLOPE)
+        return functional.leaky_relu(self.sums(own + summed) + self.products(own * summed), SLOPE)
 
 
 class NGCF(LayeredModel):
@@ -52,7 +47,6 @@ class NGCF(LayeredModel):
         hidden: The width of every layer.
         num_layers: How many.
         dropout: The part of what a layer brings that is left out in training.
-        literal: Whether products are summed edge by edge, on blocks without weights; see `NGCFLayer`.
 
     >>> import tgraph as tg, torch
     >>> graph = tg.from_edges([0, 0, 1], [2, 3, 3], directed=False, runtime="torch")
@@ -61,11 +55,9 @@ class NGCF(LayeredModel):
     torch.Size([4, 56])
     """
 
-    def __init__(
-        self, num_features: int, hidden: int, num_layers: int = 3, dropout: float = 0.1, literal: bool = False
-    ) -> None:
+    def __init__(self, num_features: int, hidden: int, num_layers: int = 3, dropout: float = 0.1) -> None:
         sizes = widths(num_features, hidden, hidden, num_layers)
-        super().__init__([NGCFLayer(*width, literal) for width in sizes], nn.Identity(), dropout)
+        super().__init__([NGCFLayer(*width) for width in sizes], nn.Identity(), dropout)
 
     def collect(self, block: Block, layers: list[Any]) -> Tensor:
         """Return the embeddings of all layers side by side, those behind the features of length 1."""
