@@ -35,7 +35,8 @@ class Training:
     """All epochs, and the best one, whose parameters the model has at the end."""
 
     epochs: list[Epoch] = field(default_factory=list)
-    best: Epoch | None = None
+    best: Epoch | None = None  # the last one among equals
+    rose_at: int = 0  # the epoch in which the best score was first reached
     scores: dict[str, float] = field(default_factory=dict)  # of the best epoch, on what is tested
 
     @property
@@ -55,7 +56,7 @@ class Plan:
 
     Args:
         epochs: At most so many.
-        patience: Stop when so many epochs in a row were not better than the best before them; None = never.
+        patience: Stop when the score has not risen for so many epochs; None = never.
         look_every: In which epochs the score on what is held out is looked at.
         seed: Of dropout and batches.
         checkpoint: A safetensors file; if it is there, training goes on from it.
@@ -134,6 +135,8 @@ def _run(
         epoch = Epoch(number, loss, found, time.perf_counter() - started)
         training.epochs.append(epoch)
         if not math.isnan(found) and (training.best is None or found >= training.best.score):
+            if training.best is None or found > training.best.score:
+                training.rose_at = number
             training.best = epoch
             best = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
         progress.say(f"epoch {number + 1} of at most {plan.epochs}, loss {loss:.4f}, {_told(training)}")
@@ -145,10 +148,10 @@ def _run(
 
 
 def _is_stuck(training: Training, patience: int | None) -> bool:
-    """Whether so many epochs have passed since the best one."""
+    """Whether so many epochs have passed since the score rose."""
     if patience is None or training.best is None:
         return False
-    return training.epochs[-1].number - training.best.number >= patience
+    return training.epochs[-1].number - training.rose_at >= patience
 
 
 def _told(training: Training) -> str:
@@ -164,11 +167,12 @@ def _finish(model: nn.Module, best: dict[str, Tensor]) -> None:
 def _noted(training: Training) -> dict[str, Any]:
     rows = [[epoch.number, epoch.loss, None if math.isnan(epoch.score) else epoch.score, epoch.seconds]
             for epoch in training.epochs]  # fmt: skip
-    return {"epochs": rows, "best": None if training.best is None else training.best.number}
+    best = None if training.best is None else training.best.number
+    return {"epochs": rows, "best": best, "rose_at": training.rose_at}
 
 
 def _restored(notes: dict[str, Any]) -> Training:
     epochs = [
         Epoch(number, loss, math.nan if score is None else score, s) for number, loss, score, s in notes["epochs"]
     ]
-    return Training(epochs, None if notes["best"] is None else epochs[notes["best"]])
+    return Training(epochs, None if notes["best"] is None else epochs[notes["best"]], notes["rose_at"])
