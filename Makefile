@@ -20,7 +20,7 @@ demo: .venv/installed  ## Run five algorithms on a generated graph of a million 
 	$(BIN)/python examples/demo.py
 
 test: lint  ## Lint, types, import layers, doctests and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: .venv/installed  ## ruff, mypy and the import-layer check
 	$(BIN)/ruff check .

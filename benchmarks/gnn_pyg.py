@@ -57,7 +57,7 @@ class Trainer:
 
     def _step(self, seeds: Tensor) -> dict[str, float]:
         times = [time.perf_counter()]
-        found = self.loader.node_sampler.sample_from_nodes(NodeSamplerInput(None, seeds))
+        found = self.loader.node_sampler.sample_from_nodes(NodeSamplerInput(torch.arange(len(seeds)), seeds))
         times.append(time.perf_counter())
         batch = self.loader.filter_fn(found)
         times.append(time.perf_counter())
