@@ -19,7 +19,7 @@ from typing import Any
 
 from tgraph.errors import InvalidArgumentError, check_choice
 
-RUNTIMES = ("torch", "numpy")
+RUNTIMES = ("torch", "numpy", "jax")
 PROGRESS = ("auto", "on", "off")
 
 
@@ -32,7 +32,7 @@ class Config:
     >>> Config({"TGRAPH_RUNTIME": "abacus"})
     Traceback (most recent call last):
     ...
-    tgraph.errors.InvalidArgumentError: TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy'
+    tgraph.errors.InvalidArgumentError: TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy', 'jax'
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:

@@ -28,15 +28,22 @@ def get(name: str | None = None, device: str | None = None) -> Runtime:
 
 def of(tensor: Tensor) -> Runtime:
     """Return the runtime and device that a tensor belongs to."""
-    library = type(tensor).__module__.partition(".")[0]
-    if library not in RUNTIMES:
+    name = _runtime_name(tensor)
+    if name is None:
         raise InvalidArgumentError(f"a {type(tensor).__name__} is not a tensor of a known runtime {RUNTIMES}")
-    return _load(library, str(getattr(tensor, "device", "cpu")))
+    return _load(name, str(getattr(tensor, "device", "cpu")))
 
 
 def is_tensor(value: Any) -> bool:
     """Say whether `value` is a tensor of a known runtime, not a scalar."""
-    return type(value).__module__.partition(".")[0] in RUNTIMES and getattr(value, "ndim", 0) > 0
+    return _runtime_name(value) is not None and getattr(value, "ndim", 0) > 0
+
+
+def _runtime_name(value: Any) -> str | None:
+    """Return the name of the runtime that a tensor belongs to: its class says it, or its library is called so."""
+    kind = type(value)
+    name = getattr(kind, "runtime_name", None) or kind.__module__.partition(".")[0].removesuffix("lib")
+    return name if name in RUNTIMES else None
 
 
 @cache

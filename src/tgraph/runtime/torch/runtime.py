@@ -12,6 +12,7 @@ from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
 from tgraph.runtime.checks import check_mask, check_one_each, check_scatter
 from tgraph.runtime.protocol import Array, Runtime
 from tgraph.runtime.torch.reductions import reduce, scatter_reduce, segment_reduce
+from tgraph.runtime.wrapped import WrappedTensor
 
 _DTYPES = {
     "bool": torch.bool,
@@ -58,6 +59,9 @@ class TorchRuntime:
         if not isinstance(data, torch.Tensor):
             data = torch.from_numpy(_as_shareable(np.asarray(data)))
         return torch.as_tensor(data, dtype=wanted, device=self.device)
+
+    def share(self, tensor: Any) -> torch.Tensor:
+        return self.asarray(torch.from_dlpack(tensor) if isinstance(tensor, WrappedTensor) else tensor)
 
     def to_numpy(self, tensor: torch.Tensor) -> Array:
         array: Array = tensor.detach().cpu().numpy()
