@@ -20,7 +20,7 @@ class Gap:
 GAPS = (
     Gap(
         "out_of_memory",
-        ("jax",),
+        ("jax", "tensorflow"),
         "its tensors cannot lie in a mapped file, so that all edges would be copied into memory",
         "use runtime='torch' or 'numpy' for a graph with a memory budget",
     ),

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tgraph as tg
-from runtimes import RUNTIMES
+from runtimes import PARTNERS, RUNTIMES
 from tgraph.errors import DeclaredGapError
 from tgraph.gaps import find_gap
 from user_programs import WidestPath
@@ -110,8 +110,8 @@ def test_fused_answers_are_the_plain_ones(name: str, run: str) -> None:
     check(result, expected("rmat", run, "auto"))
 
 
-@pytest.mark.parametrize("there", RUNTIMES)
-@pytest.mark.parametrize("here", RUNTIMES)
+@pytest.mark.parametrize("there", PARTNERS)
+@pytest.mark.parametrize("here", PARTNERS)
 def test_graphs_move_between_runtimes(here: str, there: str) -> None:
     graph = make_graph("rmat").to(here)
     moved = graph.to(there)

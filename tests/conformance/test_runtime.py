@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtimes import RUNTIMES
+from runtimes import PARTNERS, RUNTIMES
 from tgraph import runtime as runtimes
 from tgraph.dtypes import REDUCTIONS, identity
 from tgraph.errors import InvalidArgumentError, OutOfRangeError
@@ -74,7 +74,7 @@ def test_asarray_and_back(rt: Runtime, dtype: str) -> None:
 
 
 @covers("share")
-@pytest.mark.parametrize("other", RUNTIMES)
+@pytest.mark.parametrize("other", PARTNERS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_share(rt: Runtime, other: str, dtype: str) -> None:
     lender = runtimes.get(other, "cpu")
@@ -82,7 +82,7 @@ def test_share(rt: Runtime, other: str, dtype: str) -> None:
     check(rt, rt.share(lender.asarray(example(dtype)[:0])), [], dtype)
 
 
-@pytest.mark.parametrize("other", [name for name in RUNTIMES if name != "numpy"])
+@pytest.mark.parametrize("other", [name for name in PARTNERS if name != "numpy"])
 def test_sharing_copies_nothing(rt: Runtime, other: str) -> None:
     """Except from NumPy, whose memory need not begin where JAX and TensorFlow want it to."""
     lent = runtimes.get(other, "cpu").asarray(np.arange(5000))
@@ -113,7 +113,7 @@ def test_asarray_of_awkward_arrays(rt: Runtime) -> None:
     check(rt, rt.asarray(array), range(6), "int64")
 
 
-@pytest.mark.parametrize("other", RUNTIMES)
+@pytest.mark.parametrize("other", PARTNERS)
 def test_asarray_takes_tensors_of_every_runtime(rt: Runtime, other: str) -> None:
     check(rt, rt.asarray(runtimes.get(other, "cpu").asarray([1.5, NAN])), [1.5, NAN], "float64")
 

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tgraph.errors import InvalidArgumentError, OutOfRangeError
+from tgraph.errors import InvalidArgumentError
+from tgraph.runtime.checks import check_range
 from tgraph.runtime.jax.tensor import JaxTensor, bucket
 
 OUTSIDE = np.iinfo(np.int32).max  # beyond every array that 32-bit positions reach into
@@ -37,9 +38,7 @@ def check_positions(positions: JaxTensor, size: int) -> None:
         low, high = _find_range(positions.padded, positions.size)
         positions.known["range"] = int(low), int(high)
     low, high = positions.known["range"]
-    if low < 0 or high >= size:
-        wrong = low if low < 0 else high
-        raise OutOfRangeError(f"position {wrong} is outside the tensor, which has {size} elements")
+    check_range(low, high, size)
 
 
 @jax.jit
