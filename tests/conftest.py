@@ -47,4 +47,4 @@ def fake_accelerator() -> Iterator[Counters]:
     gc.collect()  # tensors that other tests left in cycles
     counters.reset()
     yield counters
-    counters.budget_bytes = math.inf
+    counters.budget_bytes, counters.refuses = math.inf, None

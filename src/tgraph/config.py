@@ -19,7 +19,7 @@ from typing import Any
 
 from tgraph.errors import InvalidArgumentError, check_choice
 
-RUNTIMES = ("torch", "numpy", "jax", "tensorflow")
+RUNTIMES = {name: f"tgraph.runtime.{name}" for name in ("torch", "numpy", "jax", "tensorflow")}  # name: its module
 PROGRESS = ("auto", "on", "off")
 
 
@@ -55,7 +55,7 @@ class Config:
 
     @runtime.setter
     def runtime(self, value: str) -> None:
-        check_choice(self._name("runtime"), value, RUNTIMES)
+        check_choice(self._name("runtime"), value, tuple(RUNTIMES))
         self._runtime = value
 
     @property

@@ -10,7 +10,7 @@ from tgraph.config import RUNTIMES, config
 from tgraph.errors import InvalidArgumentError, MissingDependencyError, check_choice
 from tgraph.runtime.protocol import Array, Runtime, Tensor
 
-__all__ = ["Array", "Runtime", "Tensor", "get", "is_tensor", "of"]
+__all__ = ["Array", "Runtime", "Tensor", "get", "is_tensor", "of", "register"]
 
 
 def get(name: str | None = None, device: str | None = None) -> Runtime:
@@ -20,17 +20,22 @@ def get(name: str | None = None, device: str | None = None) -> Runtime:
     array([7, 7], dtype=int32)
     """
     name = config.runtime if name is None else name
-    check_choice("runtime", name, RUNTIMES)
+    check_choice("runtime", name, tuple(RUNTIMES))
     if device is None:
         device = config.device if name == config.runtime else "cpu"
     return _load(name, str(device))
+
+
+def register(name: str, module: str) -> None:
+    """Make a runtime known that is not part of the package: `module` has its `create(device)`; see add-a-runtime.md."""
+    RUNTIMES[name] = module
 
 
 def of(tensor: Tensor) -> Runtime:
     """Return the runtime and device that a tensor belongs to."""
     name = _runtime_name(tensor)
     if name is None:
-        raise InvalidArgumentError(f"a {type(tensor).__name__} is not a tensor of a known runtime {RUNTIMES}")
+        raise InvalidArgumentError(f"a {type(tensor).__name__} is not a tensor of a known runtime {tuple(RUNTIMES)}")
     return _load(name, str(getattr(tensor, "device", "cpu")))
 
 
@@ -49,7 +54,7 @@ def _runtime_name(value: Any) -> str | None:
 @cache
 def _load(name: str, device: str) -> Runtime:
     try:
-        module = importlib.import_module(f"tgraph.runtime.{name}")
+        module = importlib.import_module(RUNTIMES[name])
     except ModuleNotFoundError as error:
         raise MissingDependencyError(name, f"runtime={name!r}", extra=name) from error
     runtime: Runtime = module.create(device)

@@ -65,7 +65,16 @@ def segment_reduce(values: TensorFlowTensor, offsets: TensorFlowTensor, op: str)
     size = max(offsets.size - 1, 0)
     if not size:
         return TensorFlowTensor(tf.zeros([0], values.tensor.dtype))
-    return TensorFlowTensor(_reduce_segments(values.tensor, _find_owners(offsets, values.size), size + 2, op)[1:-1])
+    owners = _find_owners(offsets, values.size)
+    if op == "sum":
+        return TensorFlowTensor(_sum_segments(values.tensor, owners, size + 2)[1:-1])
+    return TensorFlowTensor(_reduce_segments(values.tensor, owners, size + 2, op)[1:-1])
+
+
+def _sum_segments(values: tf.Tensor, ascending_owners: tf.Tensor, size: int) -> tf.Tensor:
+    """Add up in order, with zeros for the segments behind the last value."""
+    sums = tf.math.segment_sum(values, ascending_owners)
+    return tf.pad(sums, [[0, size - sums.shape[0]]])
 
 
 def _count(offsets: TensorFlowTensor) -> TensorFlowTensor:
