@@ -40,3 +40,27 @@ def check_gap(engine: str, runtime: str) -> None:
     gap = find_gap(engine, runtime)
     if gap is not None:
         raise DeclaredGapError(f"runtime={runtime!r} does not run {engine}: {gap.reason}; {gap.instead}")
+
+
+_FOLLOWS_EDGES = "its kernel follows edges all over the graph"
+_SIMPLIFIES = "it leaves out loops and duplicates first, which makes a graph in memory"
+
+NO_PLAIN_FORM = {
+    "leiden": "vertices move one after the other; on another device the graph is copied to the CPU",
+    "louvain": "vertices move one after the other; on another device the graph is copied to the CPU",
+    "mst": "it joins trees by locks; on another device the graph is copied to the CPU",
+    "random_walks": "a walk is a chain of single reads; on another device the graph is copied to the CPU",
+}
+"""Algorithms without a form made of tensor primitives, and why."""
+
+NEEDS_MEMORY = {
+    "betweenness": _SIMPLIFIES,
+    "k_core": _SIMPLIFIES,
+    "lcc": _SIMPLIFIES,
+    "leiden": _FOLLOWS_EDGES,
+    "louvain": _FOLLOWS_EDGES,
+    "mst": _FOLLOWS_EDGES,
+    "random_walks": _FOLLOWS_EDGES,
+    "triangles": _SIMPLIFIES,
+}
+"""Algorithms that do not run on a graph with a memory budget, and why."""

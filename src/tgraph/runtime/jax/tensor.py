@@ -101,6 +101,11 @@ class JaxTensor(WrappedTensor):
         array = np.asarray(self.padded)
         return np.array(array[: self.size] if array.ndim else array, dtype, copy=copy)
 
+    @in_64_bits
+    def reshape(self, *shape: int) -> JaxTensor:
+        """Return the elements in another shape."""
+        return JaxTensor(self.array.reshape(shape))
+
     def __getitem__(self, place: int | slice) -> Any:
         """Return one element as a NumPy scalar, or consecutive ones as a tensor."""
         if not isinstance(place, slice):

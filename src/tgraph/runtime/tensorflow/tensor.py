@@ -108,6 +108,10 @@ class TensorFlowTensor(WrappedTensor):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(np.asarray(self.tensor), dtype, copy=copy)
 
+    def reshape(self, *shape: int) -> TensorFlowTensor:
+        """Return the elements in another shape."""
+        return TensorFlowTensor(tf.reshape(self.tensor, shape))
+
     def __getitem__(self, place: int | slice) -> Any:
         """Return one element as a NumPy scalar, or some as a tensor."""
         if not isinstance(place, slice):
