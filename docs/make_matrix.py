@@ -17,8 +17,8 @@ PACKAGE_RUNTIMES = [name for name, module in RUNTIMES.items() if module.startswi
 DEVICES = ("cpu", "other devices")
 HEAD = """# What runs where
 
-Written by `docs/make_matrix.py` from the code. A test compares the page with it, and tries every algorithm plain, with a
-memory budget and on JAX.
+Written by `docs/make_matrix.py` from the code. A test compares the page with it, and tries every algorithm plain, with
+a memory budget and on JAX.
 
 - **fused**: compiled kernels, on the CPU's memory whatever the runtime; `kernel="plain"` runs primitives instead where
   that is said.
