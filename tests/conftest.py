@@ -35,7 +35,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(params=["torch", "numpy"])
 def runtime_name(request: pytest.FixtureRequest) -> str:
-    """Every runtime, by name."""
+    """The runtimes whose tensors are written in place; `tests/conformance` has the tests that run on every runtime."""
     return str(request.param)
 
 
@@ -47,4 +47,4 @@ def fake_accelerator() -> Iterator[Counters]:
     gc.collect()  # tensors that other tests left in cycles
     counters.reset()
     yield counters
-    counters.budget_bytes = math.inf
+    counters.budget_bytes, counters.refuses = math.inf, None

@@ -43,11 +43,12 @@ class Counters:
     peak_bytes: int = 0
     live_bytes: int = 0
     budget_bytes: float = math.inf
+    refuses: Callable[[str, tuple[Any, ...]], str | None] | None = None  # of an operator and its result: why, or None
 
     def reset(self) -> None:
         """Begin to count anew; the peak begins at what is allocated now."""
         for field in fields(self):
-            if field.name not in ("live_bytes", "budget_bytes"):
+            if field.name not in ("live_bytes", "budget_bytes", "refuses"):
                 setattr(self, field.name, 0)
         self.peak_bytes = self.live_bytes
 
@@ -144,7 +145,15 @@ def _dispatch(operator: Any, *args: Any, **kwargs: Any) -> Any:
     returned = operator(
         *(_map(_unwrap, value) for value in args), **{key: _map(_unwrap, value) for key, value in kwargs.items()}
     )
+    _refuse_unsupported(name, args, returned)
     return _map(lambda value: _wrap(value, given), returned)
+
+
+def _refuse_unsupported(name: str, args: tuple[Any, ...], returned: Any) -> None:
+    """Raise as a device does that lacks an operator or a type, if the test says that this one does."""
+    reason = counters.refuses(name, (*args, returned)) if counters.refuses is not None else None
+    if reason is not None:
+        raise NotImplementedError(f"{name} is not implemented on {DEVICE}: {reason}")
 
 
 def _flatten(values: Any) -> Iterator[Any]:
@@ -170,6 +179,7 @@ def _copy(target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
         counters.to_device_bytes += source.nbytes
         counters.copies_to_device += 1
     target._inner.copy_(_unwrap(source))
+    _refuse_unsupported("copy_", (), target)
     return target
 
 

@@ -38,7 +38,10 @@ def test_without_torch_the_default_is_numpy(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({"TGRAPH_RUNTIME": "abacus"}, "TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy'"),
+        (
+            {"TGRAPH_RUNTIME": "abacus"},
+            "TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy', 'jax', 'tensorflow'",
+        ),
         ({"TGRAPH_NUM_THREADS": "0"}, "TGRAPH_NUM_THREADS='0' must be a whole number from 1 to 1024"),
         ({"TGRAPH_NUM_THREADS": "many"}, "TGRAPH_NUM_THREADS='many' must be a whole number"),
         ({"TGRAPH_PROGRESS": "maybe"}, "TGRAPH_PROGRESS='maybe' is not known"),

@@ -19,7 +19,7 @@ from typing import Any
 
 from tgraph.errors import InvalidArgumentError, check_choice
 
-RUNTIMES = ("torch", "numpy")
+RUNTIMES = {name: f"tgraph.runtime.{name}" for name in ("torch", "numpy", "jax", "tensorflow")}  # name: its module
 PROGRESS = ("auto", "on", "off")
 
 
@@ -29,10 +29,10 @@ class Config:
     >>> from tgraph.config import Config
     >>> Config({"TGRAPH_NUM_THREADS": "3"}).num_threads
     3
-    >>> Config({"TGRAPH_RUNTIME": "abacus"})
+    >>> Config({"TGRAPH_PROGRESS": "loud"})
     Traceback (most recent call last):
     ...
-    tgraph.errors.InvalidArgumentError: TGRAPH_RUNTIME='abacus' is not known; use one of 'torch', 'numpy'
+    tgraph.errors.InvalidArgumentError: TGRAPH_PROGRESS='loud' is not known; use one of 'auto', 'on', 'off'
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
@@ -55,7 +55,7 @@ class Config:
 
     @runtime.setter
     def runtime(self, value: str) -> None:
-        check_choice(self._name("runtime"), value, RUNTIMES)
+        check_choice(self._name("runtime"), value, tuple(RUNTIMES))
         self._runtime = value
 
     @property

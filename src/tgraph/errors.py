@@ -79,6 +79,10 @@ class JournalError(TGraphError, OSError):
     """A journal could not be written, or another process uses it; what it holds is as it was."""
 
 
+class DeclaredGapError(TGraphError, NotImplementedError):
+    """Something does not run there, and `tgraph.gaps` says why."""
+
+
 class MissingDependencyError(TGraphError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Unpack
 
+import numpy as np
+
 from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum
 from tgraph.errors import InvalidArgumentError
@@ -20,7 +22,6 @@ from tgraph.results import Result
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
-SMALLEST_SUM = 1e-300  # avoids 0 / 0 where there are no edges
 SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
 
@@ -41,11 +42,12 @@ class HITS(Program):
     def compute(self, state: State, edges: Edges) -> Tensor:
         """Take authorities from hubs, then hubs from authorities; three tensors `[V]` at a time."""
         runtime, old = edges.graph.runtime, state.fields["hubs"]
+        least = float(np.finfo(runtime.dtype(old)).tiny)  # avoids 0 / 0 where there are no edges
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
-        authorities /= maximum(runtime.reduce(authorities, "sum"), SMALLEST_SUM)
+        authorities /= maximum(runtime.reduce(authorities, "sum"), least)
         state.fields["authorities"] = authorities
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
-        hubs /= maximum(runtime.reduce(hubs, "sum"), SMALLEST_SUM)
+        hubs /= maximum(runtime.reduce(hubs, "sum"), least)
         state.fields["hubs"] = hubs
         count = edges.graph.num_vertices
         size = max(SMALLEST_SLICE, -(-count // SLICES))

@@ -5,7 +5,7 @@ In push, the rows of a subgraph are the senders and its neighbours the receivers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ class InMemoryEdges:
         self._may_compile = kernel != "plain" and direction != "push" and graph.runtime.device == "cpu"
         self._gathers: dict[tuple[Any, ...], Callable[[Tensor], Tensor] | None] = {}
         self._edge_data = {("out", name): tensor for name, tensor in (edge_data or {}).items()}
+        self._whole: dict[str, list[Subgraph]] = {}  # the blocks of all edges, by side
 
     def aggregate(
         self, values: Tensor, reduce: str, *, along: str = "out", message: Callable[..., Tensor] | None = None
@@ -83,6 +84,15 @@ class InMemoryEdges:
     def sides(self, along: str, direction: str) -> list[tuple[str, Adjacency]]:
         """Return the adjacencies that a message crosses, by name."""
         return [(name, self.graph.adjacency(name)) for name in self.side_names(along, direction)]
+
+    def split(self, side: str, vertices: Tensor | None) -> Iterable[Subgraph]:
+        """Return the blocks of these vertices' edges; those of all vertices (None) are cut once in a run."""
+        adjacency = self.graph.adjacency(side)
+        if vertices is not None:
+            return split_by_edges(adjacency, vertices, _count_arcs(adjacency, vertices))
+        if side not in self._whole:
+            self._whole[side] = list(split_by_edges(adjacency, None, adjacency.num_arcs))
+        return self._whole[side]
 
     def send(
         self,
@@ -133,9 +143,8 @@ def _push(messages: Messages, senders: Tensor | None) -> Tensor:
     program, edges = messages.plan.program, messages.edges
     runtime, count = edges.graph.runtime, edges.graph.num_vertices
     reduced = None
-    for side, adjacency in edges.sides(program.along, "push"):
-        num_arcs = adjacency.num_arcs if senders is None else _count_arcs(adjacency, senders)
-        for subgraph in split_by_edges(adjacency, senders, num_arcs):
+    for side in edges.side_names(program.along, "push"):
+        for subgraph in edges.split(side, senders):
             sent = messages.push(side, subgraph)
             if reduced is None:
                 reduced = Accumulator(runtime, count, program.reduce, runtime.dtype(sent))
@@ -152,10 +161,9 @@ def _pull(messages: Messages, senders: Tensor | None, receivers: Tensor | None) 
         mask = runtime.index_put(edges.graph.full(False, "bool"), senders, True)
     parts = REDUCED_PARTS.get(reduce, (reduce,))
     joined: dict[str, Tensor] = {}
-    for side, adjacency in edges.sides(messages.plan.program.along, "pull"):
-        num_arcs = adjacency.num_arcs if receivers is None else _count_arcs(adjacency, receivers)
+    for side in edges.side_names(messages.plan.program.along, "pull"):
         blocks: dict[str, list[Tensor]] = {part: [] for part in parts}
-        for subgraph in split_by_edges(adjacency, receivers, num_arcs):
+        for subgraph in edges.split(side, receivers):
             sent = messages.pull(side, subgraph)
             check_reduction(reduce, runtime.dtype(sent))
             active = None if mask is None else subgraph.at_neighbors(mask)

@@ -9,7 +9,7 @@ from typing import Any
 from tgraph.errors import InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.program import Program
-from tgraph.runtime import Runtime, Tensor, is_tensor
+from tgraph.runtime import Array, Runtime, Tensor, is_tensor
 
 
 def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], Tensor | None]:
@@ -43,6 +43,19 @@ def _take_over(runtime: Runtime, named: dict[str, Any]) -> dict[str, Tensor]:
         is_ours = sys.getrefcount(tensor) == sys.getrefcount(nobodys) and runtime.has_own_memory(tensor)
         fields[name] = tensor if is_ours else runtime.copy(tensor)
     return fields
+
+
+def take_arrays(runtime: Runtime, fields: Mapping[str, Tensor]) -> dict[str, Array]:
+    """Return the fields as arrays that a kernel may write into: their own memory, or copies where it never changes."""
+    arrays = {name: runtime.to_numpy(tensor) for name, tensor in fields.items()}
+    return {name: array if array.flags.writeable else array.copy() for name, array in arrays.items()}
+
+
+def put_back(runtime: Runtime, fields: dict[str, Tensor], arrays: Mapping[str, Array]) -> None:
+    """Make what a kernel wrote into copies the fields' values."""
+    for name, array in arrays.items():
+        if not runtime.to_numpy(fields[name]).flags.writeable:
+            fields[name] = runtime.asarray(array)
 
 
 def edge_fields(program: Program, graph: Graph) -> dict[str, Tensor]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
+from tgraph.engine.fields import put_back, take_arrays
 from tgraph.engine.messages import Messages
 from tgraph.errors import InvalidProgramError
 from tgraph.graph import Graph
@@ -38,8 +39,8 @@ class FusedSweep:
 
     def __init__(self, plan: Plan, edges: InMemoryEdges, state: State) -> None:
         self._program, self._state, self._edges = plan.program, state, edges
-        fields = {name: edges.graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        self._run = PullRun(describe(plan, edges, state), sides_of(plan, edges, "pull"), fields)
+        self._fields = take_arrays(edges.graph.runtime, state.fields)
+        self._run = PullRun(describe(plan, edges, state), sides_of(plan, edges, "pull"), self._fields)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
@@ -62,6 +63,7 @@ class FusedSweep:
             progress.show(Iteration("pull", vertices, arcs, 0.0), before + done)
 
         residuals, ticks, interrupted = self._run.advance(limit, self._program.tolerance, look)
+        put_back(self._edges.graph.runtime, self._state.fields, self._fields)
         seconds = ticks / max(ticks.sum(), 1) * (time.perf_counter() - started)
         for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
             trace.add(Iteration("pull", vertices, arcs, share, residual))
@@ -84,12 +86,12 @@ class FusedFrontier:
         push = sides_of(plan, edges, "push")
         pull = push if self._direction == "push" else sides_of(plan, edges, "pull")
         ids = _ids(graph, front)
-        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._fields = take_arrays(graph.runtime, state.fields)
         program = describe(plan, edges, state)
-        if is_wave(program, fields, ids):
-            self._run = start_wave(program, (push, pull), fields, ids)
+        if is_wave(program, self._fields, ids):
+            self._run = start_wave(program, (push, pull), self._fields, ids)
         else:
-            self._run = start_accumulating(program, (push, pull), fields, ids)
+            self._run = start_accumulating(program, (push, pull), self._fields, ids)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
@@ -109,6 +111,7 @@ class FusedFrontier:
             progress.show(Iteration("push", graph.num_vertices, graph.num_arcs, 0.0), before + done)
 
         rows, ticks, interrupted = self._run.advance(limit, self._direction, look)
+        put_back(graph.runtime, self._state.fields, self._fields)
         trace.add_all(rows, ticks / max(ticks.sum(), 1) * (time.perf_counter() - started))
         self._state.iteration = len(trace)
         if rows.size:
@@ -127,9 +130,9 @@ class FusedOrdered:
         width = float(plan.program.bucket_width(graph))
         if not width > 0:
             raise InvalidProgramError(f"{type(plan.program).__name__}.bucket_width gave {width}; it must be above 0")
-        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._fields = take_arrays(graph.runtime, state.fields)
         self._run = OrderedRun(
-            describe(plan, edges, state), sides_of(plan, edges, "push"), fields, _ids(graph, front), width
+            describe(plan, edges, state), sides_of(plan, edges, "push"), self._fields, _ids(graph, front), width
         )
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
@@ -140,6 +143,7 @@ class FusedOrdered:
             progress.show(Iteration("push", self._graph.num_vertices, self._graph.num_arcs, 0.0), done)
 
         rows, ticks, interrupted, gave_up = self._run.run(look)
+        put_back(self._graph.runtime, self._state.fields, self._fields)
         trace.add_all(rows, ticks / max(ticks.sum(), 1) * (time.perf_counter() - started))
         self._state.iteration = len(trace)
         if interrupted:

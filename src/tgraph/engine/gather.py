@@ -41,7 +41,10 @@ class FusedGather:
         sent = describe(gather, edges, self._make_state(dtype, dtype)).message_dtype
         self._dtype = reduced_dtype(reduce, sent)
         state = self._make_state(self._dtype, dtype)
-        self._fields = {name: self._runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+        self._fields = {
+            "gathered": np.empty(self._count, self._dtype),
+            "value": self._runtime.to_numpy(state.fields["value"]),
+        }
         self._run = PullRun(describe(gather, edges, state), sides_of(gather, edges, "pull"), self._fields)
 
     def _make_state(self, gathered: Any, value: Any) -> State:

@@ -35,8 +35,8 @@ class Adjacency:
 
     def to(self, runtime: Runtime) -> Adjacency:
         """Return the same rows on another runtime or device, without a copy where that is possible."""
-        weights = None if self.weights is None else runtime.asarray(self.weights)
-        return Adjacency(runtime, runtime.asarray(self.offsets), runtime.asarray(self.neighbors), weights)
+        weights = None if self.weights is None else runtime.share(self.weights)
+        return Adjacency(runtime, runtime.share(self.offsets), runtime.share(self.neighbors), weights)
 
     def to_numpy(self) -> tuple[Array, Array, Array | None]:
         """Return offsets, neighbours and weights as NumPy arrays, without a copy on the CPU."""

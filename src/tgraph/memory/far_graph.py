@@ -11,6 +11,7 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.budget import format_bytes, parse_bytes
 from tgraph.errors import FileFormatError, InvalidArgumentError
+from tgraph.gaps import check_gap
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.io.rows import check_parts_of_offsets
@@ -111,6 +112,7 @@ class FarGraph(Graph):
         target = runtimes.get(runtime, device)
         if target is self.runtime:
             return self
+        check_gap("out_of_memory", target.name)
         if target.device != "cpu":
             raise InvalidArgumentError(
                 f"device={target.device!r}: a graph opened with a memory budget stays on the CPU; tgraph.read loads it"
@@ -177,7 +179,7 @@ def open(
             directed graph needs `reverse=True` there.
         memory: The budget of a run for vertex data and edges: bytes, or a text such as `"512MiB"`. The interpreter and
             its libraries come on top.
-        runtime: The tensor runtime of vertex data, the configured one if None.
+        runtime: The tensor runtime of vertex data, `torch` or `numpy`, the configured one if None.
         device: A device of torch with memory of its own (`cuda`): `memory` is then the budget there, and the file is
             mapped into host memory; see `tgraph.offload`. None = the budget is RAM.
 
@@ -194,7 +196,9 @@ def open(
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
     graph = store.map_graph(path, check_rows=_check_far_offsets)
     store.forget_pages(graph.adjacency("out").to_numpy()[1])
-    graph = graph.to(runtimes.get(runtime).name)
+    name = runtimes.get(runtime).name
+    check_gap("out_of_memory", name)
+    graph = graph.to(name)
     places = {name: FarArray(*place) for name, place in store.locate(path).items()}
     for name, place in places.items():
         if place.position % place.dtype.itemsize:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from tgraph.dtypes import OFFSET_DTYPE
@@ -56,7 +57,12 @@ class Subgraph:
 
     def expand(self, row_values: Tensor) -> Tensor:
         """Return `row_values [S]` once per edge of the row, `[N]`."""
-        return self.runtime.repeat_interleave(row_values, self.offsets[1:] - self.offsets[:-1], self.num_arcs)
+        return self.runtime.repeat_interleave(row_values, self.row_sizes, self.num_arcs)
+
+    @cached_property
+    def row_sizes(self) -> Tensor:
+        """The number of edges of every row, `[S]`."""
+        return self.offsets[1:] - self.offsets[:-1]
 
     def row_ids(self) -> Tensor:
         """Return the ids of the rows, `[S]`."""

@@ -30,3 +30,10 @@ def check_mask(num_entries: int, num_elements: int) -> None:
     """Raise unless a mask has one entry per element."""
     if num_entries != num_elements:
         raise OutOfRangeError(f"the mask has {num_entries} entries for {num_elements} elements")
+
+
+def check_range(low: int, high: int, size: int) -> None:
+    """Raise unless positions from `low` to `high` lie inside a tensor."""
+    if low < 0 or high >= size:
+        wrong = low if low < 0 else high
+        raise OutOfRangeError(f"position {wrong} is outside the tensor, which has {size} elements")

@@ -29,8 +29,14 @@ class Runtime(Protocol):
     def asarray(self, data: Any, dtype: Any = None) -> Tensor:
         """Return `data` (a list, a NumPy array or a tensor) as a tensor here, without a copy where that is possible."""
 
+    def share(self, tensor: Tensor) -> Tensor:
+        """Return a tensor of any runtime as one here, in the same memory where that is possible.
+
+        Nobody may write into either of them afterwards; `asarray` copies where that would be wrong.
+        """
+
     def to_numpy(self, tensor: Tensor) -> Array:
-        """Return the tensor as a NumPy array, without a copy on the CPU."""
+        """Return the tensor as a NumPy array, without a copy on the CPU; read-only where tensors never change."""
 
     def full(self, size: int, value: Any, dtype: Any) -> Tensor:
         """Return a new tensor `[size]` filled with `value`."""
@@ -48,7 +54,7 @@ class Runtime(Protocol):
         """Return a copy that shares no memory."""
 
     def has_own_memory(self, tensor: Tensor) -> bool:
-        """Say whether no other tensor or array uses the memory, and it can be written, in order."""
+        """Say whether methods may consume the tensor: nobody else sees its memory, or nothing is ever written there."""
 
     def item(self, tensor: Tensor) -> Any:
         """Return the only element as a Python scalar. Waits for the device."""

@@ -10,6 +10,7 @@ from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
 from tgraph.runtime.checks import check_mask, check_one_each
 from tgraph.runtime.numpy.reductions import reduce, scatter_reduce, segment_reduce
 from tgraph.runtime.protocol import Array, Runtime
+from tgraph.runtime.wrapped import host_array
 
 
 def create(device: str) -> Runtime:
@@ -28,9 +29,10 @@ class NumpyRuntime:
     device = "cpu"
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
-        if hasattr(data, "detach"):  # a torch tensor, maybe on another device
-            data = data.detach().cpu()
-        return np.asarray(data, dtype)
+        return np.asarray(host_array(data), dtype)
+
+    def share(self, tensor: Any) -> Array:
+        return host_array(tensor)
 
     def to_numpy(self, tensor: Array) -> Array:
         return tensor

@@ -1,6 +1,7 @@
 """Reductions on PyTorch tensors.
 
-`segment_reduce` of PyTorch takes floats only; integers and bools go through `scatter_reduce`, which keeps them exact.
+`segment_reduce` of PyTorch takes floats only; integers and bools go through `scatter_reduce`, which keeps them exact,
+and so do floats where a device lacks it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import torch
 
 from tgraph.dtypes import check_reduction, identity
 from tgraph.errors import OutOfRangeError
+from tgraph.runtime.torch.capabilities import capabilities_of
 
 _SCATTER_NAMES = {"min": "amin", "max": "amax", "sum": "sum", "any": "amax"}
 
@@ -32,6 +34,9 @@ def scatter_reduce(into: torch.Tensor, positions: torch.Tensor, values: torch.Te
     try:
         if op == "count":
             return into.scatter_add_(0, positions, torch.ones_like(positions, dtype=into.dtype))
+        if op in ("min", "max") and into.dtype == torch.int64 and not capabilities_of(into.device).has_int64_extremes:
+            near = scatter_reduce(into.cpu(), positions.cpu(), values.cpu(), op)
+            return into.copy_(near)
         return into.scatter_reduce_(0, positions, values, _SCATTER_NAMES[op])
     except (IndexError, RuntimeError) as error:
         raise OutOfRangeError(f"{error}; the tensor has {into.shape[0]} elements") from error
@@ -49,7 +54,7 @@ def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, op: str, dtype: 
     start = identity(op, dtype)
     if not sizes.numel() or not values.numel():
         return torch.full((sizes.numel(),), start, dtype=values.dtype, device=values.device)
-    if values.is_floating_point():
+    if values.is_floating_point() and capabilities_of(values.device).has_segment_reduce:
         return torch.segment_reduce(values, op, offsets=offsets, initial=start, unsafe=True)
     into = torch.full((sizes.numel() + 2,), start, dtype=values.dtype, device=values.device)
     return scatter_reduce(into, _find_owners(offsets, values.numel()), values, op)[1:-1]

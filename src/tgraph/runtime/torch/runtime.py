@@ -11,7 +11,9 @@ import torch
 from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
 from tgraph.runtime.checks import check_mask, check_one_each, check_scatter
 from tgraph.runtime.protocol import Array, Runtime
+from tgraph.runtime.torch.capabilities import replace_dtype
 from tgraph.runtime.torch.reductions import reduce, scatter_reduce, segment_reduce
+from tgraph.runtime.wrapped import WrappedTensor
 
 _DTYPES = {
     "bool": torch.bool,
@@ -52,25 +54,31 @@ class TorchRuntime:
 
     def __init__(self, device: str) -> None:
         self.device = device
+        self._device = torch.device(device)
 
     def asarray(self, data: Any, dtype: Any = None) -> torch.Tensor:
-        wanted = None if dtype is None else torch_dtype(dtype)
         if not isinstance(data, torch.Tensor):
             data = torch.from_numpy(_as_shareable(np.asarray(data)))
-        return torch.as_tensor(data, dtype=wanted, device=self.device)
+        wanted = replace_dtype(data.dtype, self._device) if dtype is None else self._dtype(dtype)
+        data = data.to(wanted)  # before it is moved: the device may not have its type
+        return torch.as_tensor(data, device=self.device)
+
+    def share(self, tensor: Any) -> torch.Tensor:
+        can_lend = isinstance(tensor, WrappedTensor) and hasattr(tensor, "__dlpack__")
+        return self.asarray(torch.from_dlpack(tensor) if can_lend else tensor)
 
     def to_numpy(self, tensor: torch.Tensor) -> Array:
         array: Array = tensor.detach().cpu().numpy()
         return array
 
     def full(self, size: int, value: Any, dtype: Any) -> torch.Tensor:
-        return torch.full((size,), value, dtype=torch_dtype(dtype), device=self.device)
+        return torch.full((size,), value, dtype=self._dtype(dtype), device=self.device)
 
     def arange(self, start: int, stop: int, dtype: Any) -> torch.Tensor:
-        return torch.arange(start, max(start, stop), dtype=torch_dtype(dtype), device=self.device)
+        return torch.arange(start, max(start, stop), dtype=self._dtype(dtype), device=self.device)
 
     def astype(self, tensor: torch.Tensor, dtype: Any) -> torch.Tensor:
-        return tensor.to(torch_dtype(dtype))
+        return tensor.to(self._dtype(dtype))
 
     def dtype(self, tensor: torch.Tensor) -> np.dtype[Any]:
         if tensor.dtype not in _NUMPY_DTYPES:
@@ -163,18 +171,26 @@ class TorchRuntime:
         return torch.abs(tensor)
 
     def sqrt(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.sqrt(_as_float(tensor))
+        return torch.sqrt(self._as_float(tensor))
 
     def exp(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.exp(_as_float(tensor))
+        return torch.exp(self._as_float(tensor))
 
     def log(self, tensor: torch.Tensor) -> torch.Tensor:
-        return torch.log(_as_float(tensor))
+        return torch.log(self._as_float(tensor))
+
+    def _dtype(self, dtype: Any) -> torch.dtype:
+        """Return torch's name of an element type, or of what stands for it on this device."""
+        return replace_dtype(torch_dtype(dtype), self._device)
+
+    def _as_float(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Widen integers to float64, as NumPy does; PyTorch would make float32 of them."""
+        return tensor if tensor.is_floating_point() else tensor.to(self._dtype(np.float64))
 
     def _promoted(self, left: Any, right: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Return tensors or scalars as tensors of the type that NumPy would give: int64 and 1.5 meet in float64."""
         kinds = [self.dtype(value) if isinstance(value, torch.Tensor) else value for value in (left, right)]
-        dtype = torch_dtype(np.result_type(*kinds))
+        dtype = self._dtype(np.result_type(*kinds))
         return self._as_tensor(left, dtype), self._as_tensor(right, dtype)
 
     def _as_tensor(self, value: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -198,8 +214,3 @@ def _as_shareable(array: Array) -> Array:
     if not array.dtype.isnative or any(stride < 0 for stride in array.strides):
         return array.astype(array.dtype.newbyteorder("="), order="C")
     return array if array.flags.writeable else array.copy()
-
-
-def _as_float(tensor: torch.Tensor) -> torch.Tensor:
-    """Widen integers to float64, as NumPy does; PyTorch would make float32 of them."""
-    return tensor if tensor.is_floating_point() else tensor.double()

@@ -1,0 +1,66 @@
+"""Declared gaps: what does not run where, and why. Code that meets one raises; `docs/matrix.md` lists them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tgraph.errors import DeclaredGapError
+
+
+@dataclass(frozen=True)
+class Gap:
+    """An engine that does not run on some runtimes."""
+
+    engine: str
+    runtimes: tuple[str, ...]
+    reason: str
+    instead: str
+
+
+GAPS = (
+    Gap(
+        "out_of_memory",
+        ("jax", "tensorflow"),
+        "its tensors cannot lie in a mapped file, so that all edges would be copied into memory",
+        "use runtime='torch' or 'numpy' for a graph with a memory budget",
+    ),
+)
+
+
+def find_gap(engine: str, runtime: str) -> Gap | None:
+    """Return what is declared about an engine on a runtime, None if it runs there.
+
+    >>> find_gap("in_memory", "jax")
+    """
+    return next((gap for gap in GAPS if gap.engine == engine and runtime in gap.runtimes), None)
+
+
+def check_gap(engine: str, runtime: str) -> None:
+    """Raise `DeclaredGapError` if the engine does not run on that runtime."""
+    gap = find_gap(engine, runtime)
+    if gap is not None:
+        raise DeclaredGapError(f"runtime={runtime!r} does not run {engine}: {gap.reason}; {gap.instead}")
+
+
+_FOLLOWS_EDGES = "its kernel follows edges all over the graph"
+_SIMPLIFIES = "it leaves out loops and duplicates first, which makes a graph in memory"
+
+NO_PLAIN_FORM = {
+    "leiden": "vertices move one after the other; on another device the graph is copied to the CPU",
+    "louvain": "vertices move one after the other; on another device the graph is copied to the CPU",
+    "mst": "it joins trees by locks; on another device the graph is copied to the CPU",
+    "random_walks": "a walk is a chain of single reads; on another device the graph is copied to the CPU",
+}
+"""Algorithms without a form made of tensor primitives, and why."""
+
+NEEDS_MEMORY = {
+    "betweenness": _SIMPLIFIES,
+    "k_core": _SIMPLIFIES,
+    "lcc": _SIMPLIFIES,
+    "leiden": _FOLLOWS_EDGES,
+    "louvain": _FOLLOWS_EDGES,
+    "mst": _FOLLOWS_EDGES,
+    "random_walks": _FOLLOWS_EDGES,
+    "triangles": _SIMPLIFIES,
+}
+"""Algorithms that do not run on a graph with a memory budget, and why."""

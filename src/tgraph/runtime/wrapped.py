@@ -1,0 +1,137 @@
+"""Tensors of libraries whose own operators are not those that programs rely on.
+
+A program adds, divides and compares tensors as NumPy does: int32 and int64 meet in int64, int64 and 1.5 in float64. JAX
+and TensorFlow differ (32-bit unless told, no promotion at all), so their runtimes wrap the library's tensors. These do
+not change: a runtime may remember what it found out about one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tgraph.errors import InvalidArgumentError
+from tgraph.runtime.protocol import Array
+
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+
+
+class WrappedTensor:
+    """The operators, each by NumPy's name of it; a library's class says how one is applied."""
+
+    __slots__ = ()
+    __array_ufunc__ = None  # an array or a NumPy scalar on the left leaves the operator to this class
+    __hash__ = None  # type: ignore[assignment]
+
+    runtime_name: ClassVar[str]
+    shape: tuple[int, ...]
+
+    def _apply(self, name: str, *operands: Any) -> Any:
+        """Return the NumPy function `name` of tensors and numbers."""
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return the elements as a NumPy array, which shares the memory where that is possible."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def tolist(self) -> list[Any]:
+        """Return the elements as Python scalars."""
+        listed: list[Any] = np.asarray(self).tolist()
+        return listed
+
+    def item(self) -> Any:
+        """Return the only element as a Python scalar."""
+        return np.asarray(self).item()
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({np.array2string(np.asarray(self), separator=', ', threshold=20)})"
+
+    def __neg__(self) -> Any:
+        return self._apply("negative", self)
+
+    def __abs__(self) -> Any:
+        return self._apply("absolute", self)
+
+    def __invert__(self) -> Any:
+        return self._apply("invert", self)
+
+
+def _forward(name: str) -> Callable[[WrappedTensor, Any], Any]:
+    return lambda self, other: self._apply(name, self, other)
+
+
+def _backward(name: str) -> Callable[[WrappedTensor, Any], Any]:
+    return lambda self, other: self._apply(name, other, self)
+
+
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}
+COMPARISONS = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+for _operator, _name in BINARY.items():
+    setattr(WrappedTensor, f"__{_operator}__", _forward(_name))
+    setattr(WrappedTensor, f"__r{_operator}__", _backward(_name))
+for _operator, _name in COMPARISONS.items():
+    setattr(WrappedTensor, f"__{_operator}__", _forward(_name))
+
+
+def common_dtype(name: str, kinds: list[Any]) -> np.dtype[Any]:
+    """Return the type in which element types and Python scalars meet in NumPy's function `name`.
+
+    >>> common_dtype("add", [np.dtype("int64"), 1.5]), common_dtype("true_divide", [np.dtype("int32"), 2])
+    (dtype('float64'), dtype('float64'))
+    """
+    dtype = np.result_type(*kinds)
+    return np.dtype(np.float64) if name == "true_divide" and dtype.kind != "f" else dtype
+
+
+def check_dtype(runtime_name: str, dtype: Any) -> np.dtype[Any]:
+    """Return an element type that tensors can have, or raise."""
+    dtype = np.dtype(dtype)
+    if dtype.name not in DTYPES:
+        raise InvalidArgumentError(
+            f"dtype={dtype.name} has no tensor in {runtime_name}; use one of {', '.join(DTYPES)}"
+        )
+    return dtype
+
+
+def host_array(data: Any) -> Array:
+    """Return a list, an array or a tensor of any runtime as a NumPy array, in the same memory where possible."""
+    if hasattr(data, "detach"):  # a torch tensor, maybe on another device
+        data = data.detach().cpu()
+    return np.asarray(data)
