@@ -1,14 +1,15 @@
 """Running a program with a kernel that has its functions compiled in, where there is one for it.
 
-A program qualifies if its tensors are in the CPU's memory and its functions can be translated; which vertices are
-active, and whether it has a priority, says which kernel serves. The answer is that of the plain path; sums of floats
-may differ in the last digits, and an asynchronous sweep by as much as the tolerance allows.
+A program qualifies if there are kernels for its device (`kernels.registry`) and its functions can be translated; which
+vertices are active, and whether it has a priority, says which kernel serves. The answer is that of the plain path; sums
+of floats may differ in the last digits, and an asynchronous sweep by as much as the tolerance allows.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tgraph.kernels.cpu.fused.pieces import KernelProgram, Side
 from tgraph.kernels.cpu.fused.pull import PullRun
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.fused.wave import is_wave, start_wave
+from tgraph.kernels.registry import kernels_for
 from tgraph.operators import tensorize
 from tgraph.program import Plan, Program, State
 from tgraph.results import Iteration, Trace
@@ -38,8 +40,7 @@ class FusedSweep:
 
     def __init__(self, plan: Plan, edges: InMemoryEdges, state: State) -> None:
         self._program, self._state, self._edges = plan.program, state, edges
-        fields = {name: edges.graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        self._run = PullRun(describe(plan, edges, state), sides_of(plan, edges, "pull"), fields)
+        self._run = _start_sweep(plan, edges, state)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
@@ -83,13 +84,7 @@ class FusedFrontier:
             self._direction = "push"
         push = sides_of(plan, edges, "push")
         pull = push if self._direction == "push" else sides_of(plan, edges, "pull")
-        ids = _ids(graph, front)
-        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
-        program = describe(plan, edges, state)
-        if is_wave(program, fields, ids):
-            self._run = start_wave(program, (push, pull), fields, ids)
-        else:
-            self._run = start_accumulating(program, (push, pull), fields, ids)
+        self._run = _start_frontier(describe(plan, edges, state), (push, pull), graph, state, front)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
@@ -117,6 +112,34 @@ class FusedFrontier:
         return interrupted
 
 
+def _start_sweep(plan: Plan, edges: InMemoryEdges, state: State) -> Any:
+    """Return the run of the kernels for the graph's device."""
+    program, sides = describe(plan, edges, state), sides_of(plan, edges, "pull")
+    if kernels_for(edges.graph.runtime) == "gpu":
+        from tgraph.kernels.gpu.fused.sweep import SweepRun
+
+        return SweepRun(program, sides, state.fields)
+    return PullRun(program, sides, _arrays(edges.graph, state))
+
+
+def _start_frontier(
+    program: KernelProgram, sides: tuple[list[Side], list[Side]], graph: Graph, state: State, front: Tensor | None
+) -> Any:
+    """Return the run of the kernels for the graph's device, from the active vertices `front` (None = all)."""
+    if kernels_for(graph.runtime) == "gpu":
+        from tgraph.kernels.gpu.fused.frontier import FrontierRun
+
+        everyone = graph.runtime.arange(0, graph.num_vertices, "int64") if front is None else front
+        return FrontierRun(program, sides, state.fields, everyone)
+    ids, fields = _ids(graph, front), _arrays(graph, state)
+    start = start_wave if is_wave(program, fields, ids) else start_accumulating
+    return start(program, sides, fields, ids)
+
+
+def _arrays(graph: Graph, state: State) -> dict[str, Array]:
+    return {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
+
+
 class FusedOrdered:
     """A program with a priority, in a compiled kernel that takes the most urgent vertices first."""
 
@@ -127,9 +150,8 @@ class FusedOrdered:
         width = float(plan.program.bucket_width(graph))
         if not width > 0:
             raise InvalidProgramError(f"{type(plan.program).__name__}.bucket_width gave {width}; it must be above 0")
-        fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
         self._run = OrderedRun(
-            describe(plan, edges, state), sides_of(plan, edges, "push"), fields, _ids(graph, front), width
+            describe(plan, edges, state), sides_of(plan, edges, "push"), _arrays(graph, state), _ids(graph, front), width
         )
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
@@ -157,12 +179,17 @@ def _has_reverse(graph: Graph, along: str) -> bool:
 
 
 def sides_of(plan: Plan, edges: InMemoryEdges, direction: str) -> list[Side]:
-    """Return the ways that messages take, as the kernels take them."""
-    numpy = edges.graph.runtime.to_numpy
-    return [
-        Side(adjacency.to_numpy(), {name: numpy(edges.edge_values(name, side)) for name in plan.edge_names})
-        for side, adjacency in edges.sides(plan.program.along, direction)
-    ]
+    """Return the ways that messages take, as the kernels take them: arrays on the CPU, tensors elsewhere."""
+    runtime = edges.graph.runtime
+    is_cpu = kernels_for(runtime) == "cpu"
+    found = []
+    for side, adjacency in edges.sides(plan.program.along, direction):
+        rows = (adjacency.offsets, adjacency.neighbors, adjacency.weights)
+        data = {name: edges.edge_values(name, side) for name in plan.edge_names}
+        if is_cpu:
+            rows, data = adjacency.to_numpy(), {name: runtime.to_numpy(tensor) for name, tensor in data.items()}
+        found.append(Side(rows, data))
+    return found
 
 
 def find_fused(
@@ -174,7 +201,7 @@ def find_fused(
         try:
             if plan.program.active == "all":
                 return FusedSweep(plan, edges, state)
-            if _is_free(plan.program, options) and is_ordered(describe(plan, edges, state)):
+            if _is_free(plan.program, options, edges.graph) and is_ordered(describe(plan, edges, state)):
                 return FusedOrdered(plan, edges, state, front)
             return FusedFrontier(plan, edges, state, front, options.direction)
         except NotTranslatableError as error:
@@ -186,9 +213,9 @@ def find_fused(
     return None
 
 
-def _is_free(program: Program, options: Options) -> bool:
-    """Whether the order of messages is free: nobody counts iterations or asks for a direction."""
-    has_priority = program.priority is not None and program.monotonic
+def _is_free(program: Program, options: Options, graph: Graph) -> bool:
+    """Whether the order of messages is free: nobody counts iterations or asks for a direction. GPUs have no buckets."""
+    has_priority = program.priority is not None and program.monotonic and kernels_for(graph.runtime) == "cpu"
     return has_priority and options.max_iterations is None and options.direction == "auto"
 
 
@@ -201,7 +228,8 @@ def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None
         "it overrides compute": plan.has_compute,
         "the kernel pulls, and direction='push' was asked for": is_sweep and options.direction == "push",
         "a total over all vertices is not compiled for changing ones": not is_sweep and program.total is not None,
-        f"the tensors are on {graph.runtime.device}": graph.runtime.device != "cpu",
+        f"the tensors are on {graph.runtime.device}, for which there are no kernels": kernels_for(graph.runtime) is None,
+        "its edges are far from the device": graph.is_far and kernels_for(graph.runtime) != "cpu",
         "there are no vertices": graph.num_vertices == 0,
     }
     return next((reason for reason, stands in checks.items() if stands), None)
