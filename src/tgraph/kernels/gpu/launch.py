@@ -19,6 +19,7 @@ VERTICES = 1024
 CARRIES = 128  # parts of a row that lies in many programs, which are joined at once
 ROW_EDGES = 16
 MOST_FEATURES = 128  # of a program
+SCORES = 64  # numbers of edges that a program reads at once, with one warp: most rows have fewer
 WARPS = 4
 
 
@@ -43,3 +44,12 @@ def feature_block(width: int) -> int:
     (4, 128)
     """
     return min(MOST_FEATURES, 1 << max(0, width - 1).bit_length())
+
+
+def row_warps(features: int) -> int:
+    """Return the warps of a program that reads `ROW_EDGES` x `features` numbers at once: about 16 for each lane.
+
+    >>> row_warps(4), row_warps(128)
+    (1, 4)
+    """
+    return min(WARPS, max(1, ROW_EDGES * features // 512))
