@@ -248,7 +248,7 @@ def _update_lines(text: ProgramText, template: str, num_sides: int) -> str:
         from_push = "got = tl.load(received + v, mask=mask, other=1)\ntl.store(received + v, 0, mask=mask)"
         got = from_push if template is _UPDATE_TOUCHED else "got = tl.load(counts + v, mask=mask, other=1)"
     is_count = text.program.reduce == "count"
-    differs = "wide_incoming != 0" if is_count else f"el.differs(incoming.to({text.wide}), tl.load(nothing))"
+    differs = "wide_incoming != 0" if is_count else f"el.differs(incoming.to({text.wide}), tl.load(nothing + v * 0))"
     update = [*text.incoming_lines, *text.update_lines("v", "mask"), f"changed = mask & ({differs}) & ({text.changed()})"]
     update += [f"tl.store(F_{name} + v, new_{name}, mask=changed)" for name in text.program.updated]
     degrees = [
