@@ -183,7 +183,7 @@ def _room(text: ProgramText, num_vertices: int, ids: torch.dtype, device: Any) -
     return {
         "nothing": nothing,
         "empty": empty,
-        "cells": empty.expand(num_vertices).contiguous(),
+        "cells": empty.repeat(num_vertices),
         "marks": torch.zeros(num_vertices, dtype=torch.int32, device=device),
         "received": torch.zeros(num_vertices if text.program.reduce == "mean" else 0, dtype=torch.int64, device=device),
         "counters": torch.zeros(3, dtype=torch.int64, device=device),
