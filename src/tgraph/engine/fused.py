@@ -151,7 +151,11 @@ class FusedOrdered:
         if not width > 0:
             raise InvalidProgramError(f"{type(plan.program).__name__}.bucket_width gave {width}; it must be above 0")
         self._run = OrderedRun(
-            describe(plan, edges, state), sides_of(plan, edges, "push"), _arrays(graph, state), _ids(graph, front), width
+            describe(plan, edges, state),
+            sides_of(plan, edges, "push"),
+            _arrays(graph, state),
+            _ids(graph, front),
+            width,
         )
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
@@ -228,7 +232,8 @@ def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None
         "it overrides compute": plan.has_compute,
         "the kernel pulls, and direction='push' was asked for": is_sweep and options.direction == "push",
         "a total over all vertices is not compiled for changing ones": not is_sweep and program.total is not None,
-        f"the tensors are on {graph.runtime.device}, for which there are no kernels": kernels_for(graph.runtime) is None,
+        f"the tensors are on {graph.runtime.device}, for which there are no kernels": kernels_for(graph.runtime)
+        is None,
         "its edges are far from the device": graph.is_far and kernels_for(graph.runtime) != "cpu",
         "there are no vertices": graph.num_vertices == 0,
     }

@@ -82,7 +82,9 @@ class DeviceExpansion:
         counts = degrees
         if fanout != ALL:
             counts = torch.where(degrees > 0, fanout, 0) if replace else degrees.clamp(max=fanout)
-        offsets = torch.cat([torch.zeros_like(counts[:1]), torch.cumsum(counts, 0)]) if len(counts) else counts.new_zeros(1)
+        offsets = (
+            torch.cat([torch.zeros_like(counts[:1]), torch.cumsum(counts, 0)]) if len(counts) else counts.new_zeros(1)
+        )
         total = int(offsets[-1])
         key = np.uint64(hash_number(self._key, np.uint64(layer))).view(np.int64)
         edges, neighbors = torch.ops.tgraph.draw_edges(

@@ -227,7 +227,9 @@ def apply(embeddings: Tensor | Rows, *modules: Callable[[Tensor], Tensor]) -> Te
 
 
 def _read(embeddings: Tensor | Rows) -> tuple[Tensor, Tensor | None]:
-    """Return the tensor to read and which of its rows the sources are, None = in order."""
+    """Return the tensor to read and which of its rows the sources are, None = in order. What is far is fetched once."""
+    if isinstance(embeddings, Rows) and embeddings.is_far:
+        return embeddings.gather(), None
     return (embeddings.table, embeddings.ids) if isinstance(embeddings, Rows) else (embeddings, None)
 
 

@@ -90,7 +90,9 @@ class Recorder:
         num_warps = options.pop("num_warps", 4)
         names = [parameter.name for parameter in kernel.params]
         values = dict(zip(names, args, strict=False)) | options
-        fixed = {parameter.name for parameter in kernel.params if parameter.is_constexpr or values[parameter.name] is None}
+        fixed = {
+            parameter.name for parameter in kernel.params if parameter.is_constexpr or values[parameter.name] is None
+        }
         signature = tuple((name, "constexpr" if name in fixed else type_of(values[name])) for name in names)
         constants = tuple((name, values[name]) for name in names if name in fixed)
         module = kernel.fn.__module__
@@ -129,7 +131,7 @@ def _compile_one(pair: tuple[int, str]) -> tuple[tuple[int, str], str]:
     number, target = pair
     try:
         return pair, _launches[number].compile(TARGETS[target])
-    except Exception as error:  # noqa: BLE001 - whatever a compiler raises is its verdict
+    except Exception as error:
         return pair, f"FAILED {type(error).__name__}: {error}"
 
 
@@ -155,7 +157,11 @@ def main() -> int:
         sizes[target] += is_right
         if not is_right:
             wrong.append(f"{recorder.launches[launch]}: {launch.name} for {target}: {text[:2000]}")
-    print(json.dumps({"kernels": len(recorder.launches), "compiled": sizes, "seconds": round(time.perf_counter() - started)}))
+    print(
+        json.dumps(
+            {"kernels": len(recorder.launches), "compiled": sizes, "seconds": round(time.perf_counter() - started)}
+        )
+    )
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 

@@ -1,7 +1,7 @@
 """The kernels on embeddings as functions of torch's tensors on the CPU: they make the room for the result themselves.
 
-The GPU kernels have functions of the same names and arguments (`kernels.gpu.row_operators`). Embeddings are `[N, H, F]`,
-numbers of edges `[E, H]`; each CPU kernel says what it writes.
+The GPU kernels have functions of the same names and arguments (`kernels.gpu.row_operators`). Embeddings are
+`[N, H, F]`, numbers of edges `[E, H]`; each CPU kernel says what it writes.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ def sum_won(
     return sums
 
 
-def dot_won(
-    offsets: Tensor, ids: Tensor, winners: Tensor, embeddings: Tensor | None, gradients: Tensor
-) -> Tensor:
+def dot_won(offsets: Tensor, ids: Tensor, winners: Tensor, embeddings: Tensor | None, gradients: Tensor) -> Tensor:
     """Return for each edge and head the sum of `gradients * embeddings[ids[e]]` over what it won, `[E, H]`."""
     dots = gradients.new_empty(ids.shape[0], gradients.shape[1])
     row_maxima.dot_won(*as_arrays(offsets, ids, winners, embeddings, gradients, dots))

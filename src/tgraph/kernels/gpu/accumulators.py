@@ -57,9 +57,9 @@ def from_cells(cells, REDUCE: tl.constexpr, WIDE: tl.constexpr):
     """Return what cells hold, in the type that is reduced in. All keys beyond infinity are NaN turned back."""
     values = cells
     if REDUCE == "min" or REDUCE == "max":
-        if WIDE == tl.float32:
+        if tl.float32 == WIDE:
             values = tl.where(cells < 0, cells ^ 0x7FFFFFFF, cells).to(tl.float32, bitcast=True)
-        elif WIDE == tl.float64:
+        elif tl.float64 == WIDE:
             values = tl.where(cells < 0, cells ^ 0x7FFFFFFFFFFFFFFF, cells).to(tl.float64, bitcast=True)
     return values
 

@@ -137,7 +137,7 @@ def draw_edges(
 
     `places` are vertices, firsts and degrees `[N]` and where the edges of each go, `[N + 1]`; all int64.
     """
-    vertices, firsts, degrees, offsets = places
+    vertices, *_, offsets = places
     device, num_rows = vertices.device, vertices.shape[0]
     edges = torch.empty(total, dtype=torch.int64, device=device)
     found = torch.empty(total, dtype=neighbors.dtype, device=device)

@@ -58,7 +58,7 @@ def _run_program(module: str, entry: str, size: int, read: Any, written: Any, nu
 
 def _refuse_program(module: str, *_: Any) -> None:
     raise InvalidProgramError(
-        f"{module} is a Triton kernel and its tensors are on the CPU; move the graph to a GPU, or set TRITON_INTERPRET=1"
+        f"{module} is a Triton kernel and its tensors are on the CPU; use a graph on a GPU, or set TRITON_INTERPRET=1"
     )
 
 
@@ -76,6 +76,13 @@ define(
     "run_program(str module, str entry, int size, Tensor[] read, Tensor(a!)[] written, int[] numbers, int block) -> ()",
     _run_program,
     _refuse_program,
+    lambda *_: None,
+)
+define(
+    "join_rows(Tensor offsets, Tensor rows, Tensor heads, Tensor tails, Tensor nothing, Tensor(a!) new_reduced, "
+    "str reduce, int num_blocks, int block) -> ()",
+    segments.join_rows,
+    lambda *_: _refuse_program("join_rows"),
     lambda *_: None,
 )
 define(

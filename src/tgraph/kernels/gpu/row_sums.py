@@ -105,9 +105,7 @@ def product_sums_kernel(
 
 
 @triton.jit
-def read_products(
-    begin, last, ids, x, factor_ids, factors, WIDTH: tl.constexpr, EDGES: tl.constexpr, features
-):
+def read_products(begin, last, ids, x, factor_ids, factors, WIDTH: tl.constexpr, EDGES: tl.constexpr, features):
     """Return which edges there are, what they read of x, and what of the factors."""
     edges = begin + tl.arange(0, EDGES).to(tl.int64)
     mask = edges < last

@@ -209,19 +209,35 @@ class Parts:
     def join(self, schedule: Schedule, new_reduced: torch.Tensor) -> None:
         """Join what was stored in parts."""
         if schedule.num_blocks > 1:
-            join_cut_rows[(schedule.num_blocks - 1,)](
-                schedule.offsets,
-                schedule.first_rows,
-                self.heads,
-                self.tails,
-                new_reduced,
-                schedule.num_blocks,
-                self.nothing,
-                REDUCE=self.reduce,
-                EDGES=schedule.block,
-                BLOCK=launch.CARRIES,
-                num_warps=launch.WARPS,
-            )
+            read = (schedule.offsets, schedule.first_rows, self.heads, self.tails, self.nothing)
+            torch.ops.tgraph.join_rows(*read, new_reduced, self.reduce, schedule.num_blocks, schedule.block)
+
+
+def join_rows(
+    offsets: torch.Tensor,
+    rows: torch.Tensor,
+    heads: torch.Tensor,
+    tails: torch.Tensor,
+    nothing: torch.Tensor,
+    new_reduced: torch.Tensor,
+    reduce: str,
+    num_blocks: int,
+    block: int,
+) -> None:
+    """Join the parts of every row that several of the `num_blocks` programs share; `rows` are their first rows."""
+    join_cut_rows[(num_blocks - 1,)](
+        offsets,
+        rows,
+        heads,
+        tails,
+        new_reduced,
+        num_blocks,
+        nothing,
+        REDUCE=reduce,
+        EDGES=block,
+        BLOCK=launch.CARRIES,
+        num_warps=launch.WARPS,
+    )
 
 
 def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, reduce: str) -> torch.Tensor:
@@ -253,5 +269,3 @@ def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, reduce: str) -> 
         )
         parts.join(schedule, new_reduced)
     return new_reduced
-
-

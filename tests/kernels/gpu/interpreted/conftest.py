@@ -7,7 +7,6 @@ this folder. Programs are small, so that rows are cut and hubs are larger than w
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -18,10 +17,16 @@ else:
     from tgraph.kernels.gpu import launch
 
     @pytest.fixture(autouse=True)
-    def small_programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        for name, size in {"EDGES": 8, "VERTICES": 8, "CARRIES": 2, "ROW_EDGES": 4, "MOST_FEATURES": 2, "SCORES": 4}.items():
+    def small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, size in {
+            "EDGES": 8,
+            "VERTICES": 8,
+            "CARRIES": 2,
+            "ROW_EDGES": 4,
+            "MOST_FEATURES": 2,
+            "SCORES": 4,
+        }.items():
             monkeypatch.setattr(launch, name, size)
-        yield
 
     @pytest.fixture
     def on_gpu_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

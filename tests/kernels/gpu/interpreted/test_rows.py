@@ -53,9 +53,7 @@ def test_sums(case: Any) -> None:
     assert_same(row_sums.sum_rows(*read), tensor_calls.sum_rows(*read), dtype)
     factors, own = numbers(3, dtype, block.num_sources, width), numbers(4, dtype, block.num_targets, width)
     products = (block.offsets, block.sources, x[:, 0], block.sources, factors, own, flag)
-    assert_same(
-        row_sums.sum_weighted_by_products(*products), tensor_calls.sum_weighted_by_products(*products), dtype
-    )
+    assert_same(row_sums.sum_weighted_by_products(*products), tensor_calls.sum_weighted_by_products(*products), dtype)
 
 
 @FIFTY
@@ -150,7 +148,10 @@ def test_pull_and_its_gradients_equal_plain_torch(block: Block, kind: str, h: st
         "none": [],
         "edge": [numbers(2, torch.float64, block.num_edges)],
         "head": [numbers(2, torch.float64, block.num_edges, 2)],
-        "product": [numbers(2, torch.float64, block.num_sources, 2, 3), numbers(3, torch.float64, block.num_targets, 2, 3)],
+        "product": [
+            numbers(2, torch.float64, block.num_sources, 2, 3),
+            numbers(3, torch.float64, block.num_targets, 2, 3),
+        ],
     }[kind]
     f = "mean" if f == "softmax" and kind in ("none", "product") else f
 
@@ -170,7 +171,10 @@ def test_pull_and_its_gradients_equal_plain_torch(block: Block, kind: str, h: st
 @FIFTY
 @given(blocks(), st.sampled_from(["dot", "cosine", "additive", "leaky"]))
 def test_neighbor_apply_and_its_gradients_equal_plain_torch(block: Block, g: str) -> None:
-    ends = [numbers(seed, torch.float64, count, 2, 3) + 0.25 for seed, count in enumerate((block.num_sources, block.num_targets))]
+    ends = [
+        numbers(seed, torch.float64, count, 2, 3) + 0.25
+        for seed, count in enumerate((block.num_sources, block.num_targets))
+    ]
     ends += [numbers(5, torch.float64, 2, 3)] if g == "leaky" else []
     name = "additive" if g == "leaky" else g
     found = with_gradients(lambda x, y, *more: neighbor_apply(block, x, y, name, *more), ends)

@@ -40,7 +40,9 @@ def test_random_numbers_are_those_of_the_cpu(keys: list[int], counters: list[int
     bits, numbers = torch.empty(4, dtype=torch.int64), torch.empty(4, dtype=torch.int64)
     units = torch.empty(4, dtype=torch.float64)
     fill_numbers[(1,)](*given, bits, units, numbers, BLOCK=4)
-    expected = [counter_random.hash_number(np.uint64(key), np.uint64(one)) for key, one in zip(keys, counters, strict=True)]
+    expected = [
+        counter_random.hash_number(np.uint64(key), np.uint64(one)) for key, one in zip(keys, counters, strict=True)
+    ]
     assert bits.numpy().view(np.uint64).tolist() == [int(one) for one in expected]
     assert units.tolist() == [float(counter_random.unit(np.uint64(one))) for one in expected]
     pairs = zip(expected, counts, strict=True)

@@ -1,10 +1,10 @@
 """Programs in which the vertices that changed are active: push from a queue of them, or pull over all edges.
 
 Push has two kernels. In the first the edges of the queue are divided evenly among programs; messages meet in one cell
-per vertex (`kernels.gpu.accumulators`), and whoever reaches a vertex first puts it into the list of touched ones. In the
-second every touched vertex empties its cell, updates itself, and joins the next queue if it changed. In pull a vertex
-reduces the messages of its active neighbours without atomics, all vertices are updated, and those that changed are
-made a queue in ascending order. So an iteration is the plain one, message for message, whichever way it takes.
+per vertex (`kernels.gpu.accumulators`), and whoever reaches a vertex first puts it into the list of touched ones. In
+the second every touched vertex empties its cell, updates itself, and joins the next queue if it changed. In pull a
+vertex reduces the messages of its active neighbours without atomics, all vertices are updated, and those that changed
+are made a queue in ascending order. So an iteration is the plain one, message for message, whichever way it takes.
 
 The host waits once per iteration, for two numbers: how many vertices are active next, and how many edges they have.
 Sums of floats are pulled unless push is asked for, for pull adds in the same order always.
@@ -21,7 +21,7 @@ import torch
 
 from tgraph.kernels.cpu.fused.pieces import KernelProgram, Side
 from tgraph.kernels.gpu import launch
-from tgraph.kernels.gpu.accumulators import cell_dtype, empty_cell
+from tgraph.kernels.gpu.accumulators import empty_cell
 from tgraph.kernels.gpu.fused.pull import Pull, pull_entry, side_values
 from tgraph.kernels.gpu.fused.sweep import edge_dtypes
 from tgraph.kernels.gpu.fused.text import Entry, Module, ProgramText
@@ -111,7 +111,7 @@ class FrontierRun:
     def advance(
         self, limit: int, direction: str, look: Callable[[int], None] | None = None
     ) -> tuple[Array, Array, bool]:
-        """Do up to `limit` iterations; return their rows (pulled, vertices, edges), times, and if it was interrupted."""
+        """Do up to `limit` iterations; return rows (pulled, vertices, edges), times, and if it was interrupted."""
         rows: list[tuple[bool, int, int]] = []
         ticks: list[int] = []
         interrupted = False
@@ -168,7 +168,8 @@ class FrontierRun:
 
     def _degrees(self, side: Side) -> torch.Tensor:
         """Return how many edges of a side each queued vertex has."""
-        queue, offsets = self._queue[: self._count].long(), side.rows[0]
+        queue = self._queue[: self._count].long()
+        offsets: Any = side.rows[0]
         return offsets.index_select(0, queue + 1) - offsets.index_select(0, queue)
 
 
@@ -249,7 +250,11 @@ def _update_lines(text: ProgramText, template: str, num_sides: int) -> str:
         got = from_push if template is _UPDATE_TOUCHED else "got = tl.load(counts + v, mask=mask, other=1)"
     is_count = text.program.reduce == "count"
     differs = "wide_incoming != 0" if is_count else f"el.differs(incoming.to({text.wide}), tl.load(nothing + v * 0))"
-    update = [*text.incoming_lines, *text.update_lines("v", "mask"), f"changed = mask & ({differs}) & ({text.changed()})"]
+    update = [
+        *text.incoming_lines,
+        *text.update_lines("v", "mask"),
+        f"changed = mask & ({differs}) & ({text.changed()})",
+    ]
     update += [f"tl.store(F_{name} + v, new_{name}, mask=changed)" for name in text.program.updated]
     degrees = [
         f"tl.load(offsets{side} + v + 1, mask=changed, other=0) - tl.load(offsets{side} + v, mask=changed, other=0)"

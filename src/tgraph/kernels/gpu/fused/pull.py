@@ -48,7 +48,7 @@ def pull_entry(text: ProgramText, *, tests_active: bool, makes_messages: bool) -
     make = text.make_message("v", "u", "edges", "takes")
     if not makes_messages:
         make = [f"m = tl.load(messages + v, mask=takes, other=0).to({text.wide})"]
-    lines = _LINES.format(
+    body = _LINES.format(
         constants=text.constant_lines,
         unless_done="" if tests_active else " & (tl.load(done) == 0)",
         takes="\n".join(takes),
@@ -64,7 +64,7 @@ def pull_entry(text: ProgramText, *, tests_active: bool, makes_messages: bool) -
         ("offsets", "first_rows", "neighbors", *arrays, *text.fields, "nothing", *flags, "floats", "integers"),
         ("new_reduced", "heads", "tails", *more),
         ("num_edges", "num_steps"),
-        lines + (_COUNT if more else ""),
+        body + (_COUNT if more else ""),
     )
 
 

@@ -36,7 +36,9 @@ class SweepRun:
 
     def __init__(self, program: KernelProgram, sides: list[Side], fields: dict[str, torch.Tensor]) -> None:
         offsets, neighbors, _ = sides[0].rows
-        text = ProgramText(program, neighbors.dtype, edge_dtypes(sides[0], program), ("message", "total", "update", "change"))
+        text = ProgramText(
+            program, neighbors.dtype, edge_dtypes(sides[0], program), ("message", "total", "update", "change")
+        )
         self._fields, self._program = fields, program
         self._num_vertices, device = offsets.shape[0] - 1, offsets.device
         self._module = Module(text, _entries(text))
@@ -162,7 +164,10 @@ def _sent_lines(text: ProgramText, names: dict[str, str]) -> list[str]:
 
 def _update_lines(text: ProgramText) -> str:
     program = text.program
-    lines = ["is_done = tl.load(done) != 0", f"wide_incoming = tl.load(reduced + v, mask=mask, other=0).to({text.wide})"]
+    lines = [
+        "is_done = tl.load(done) != 0",
+        f"wide_incoming = tl.load(reduced + v, mask=mask, other=0).to({text.wide})",
+    ]
     if program.reduce == "mean":
         lines.append("got = tl.load(counts + v, mask=mask, other=1)")
     if "total" in text.returned:

@@ -109,7 +109,9 @@ class ProgramText:
     def _samples(self, function: str) -> dict[str, Any]:
         """Return a sample for every parameter of a function."""
         fields = {name: sample_of(torch_dtype(dtype)) for name, dtype in self.program.field_dtypes.items()}
-        samples: dict[str, Any] = {f"{prefix}{name}": one for prefix in ("", "target_", "new_") for name, one in fields.items()}
+        samples: dict[str, Any] = {
+            f"{prefix}{name}": one for prefix in ("", "target_", "new_") for name, one in fields.items()
+        }
         samples |= {"weight": 1, "source": sample_of(self.ids), "target": sample_of(self.ids)}
         samples |= {name: sample_of(dtype) for name, dtype in self._edge_dtypes.items()}
         samples["incoming"] = sample_of(self.reduced_dtype)
@@ -124,7 +126,9 @@ class ProgramText:
         return f"fn_{function}({', '.join([*arguments, *constants])})"
 
     # --- pieces ------------------------------------------------------------------------------------------------------
-    def read_fields(self, function: str, at: str, mask: str, prefix: str, of: str = "") -> tuple[list[str], dict[str, str]]:
+    def read_fields(
+        self, function: str, at: str, mask: str, prefix: str, of: str = ""
+    ) -> tuple[list[str], dict[str, str]]:
         """Return the lines that read the fields that a function asks for, and what they are called then.
 
         `of` is in front of a field's name among the parameters: `target_` for those of the receiver.
@@ -140,7 +144,9 @@ class ProgramText:
         lines, names = self.read_fields("message", sender, mask, "s_")
         more, target_names = self.read_fields("message", receiver, mask, "t_", "target_")
         names |= target_names
-        names |= {name: f"({at}).to({TRITON_TYPES[self.ids]})" for name, at in (("source", sender), ("target", receiver))}
+        names |= {
+            name: f"({at}).to({TRITON_TYPES[self.ids]})" for name, at in (("source", sender), ("target", receiver))
+        }
         wanted = [name for name in self.program.edge_arrays if name in self.program.parameters["message"]]
         names |= {"weight": "tl.full([], 1, tl.int64)"} | {name: f"e_{name}" for name in wanted}
         read = [f"e_{name} = tl.load(E_{name} + {edge}, mask={mask}, other=1)" for name in wanted]
@@ -166,9 +172,10 @@ class ProgramText:
     @property
     def incoming_lines(self) -> list[str]:
         """The lines that turn `wide_incoming` (and `got`, for means) into `incoming`."""
+        found = "(wide_incoming)"
         if self.program.reduce == "mean":
-            return [f"incoming = el.divide(wide_incoming, el.maximum(got, 1).to({self.wide})).to({TRITON_TYPES[self.reduced_dtype]})"]
-        return [f"incoming = (wide_incoming).to({TRITON_TYPES[self.reduced_dtype]})"]
+            found = f"el.divide(wide_incoming, el.maximum(got, 1).to({self.wide}))"
+        return [f"incoming = {found}.to({TRITON_TYPES[self.reduced_dtype]})"]
 
 
 class Module:
