@@ -88,7 +88,7 @@ def test_models_learn_the_same(fake_accelerator: Counters, kernels: str) -> None
     graph = tg.generate.rmat(6, 4, seed=2, runtime="torch").symmetrize()
     features = torch.randn(graph.num_vertices, 5, generator=torch.Generator().manual_seed(1))
     blocks = [Block.of_graph(graph)] * 2
-    for name in ("GCN", "SAGE", "GAT", "GIN"):
+    for name in ("GCN", "GraphSAGE", "GAT", "GIN"):
         torch.manual_seed(4)
         model = getattr(tg.nn.models, name)(5, 6, 3).eval()  # without dropout
         expected = model(blocks, features)
