@@ -2,8 +2,8 @@
 
 A program is what CUDA calls a block and ROCm a workgroup. Sizes are powers of two.
 
-- `EDGES`: 4 warps of 32 lanes with 8 edges each (on AMD 4 waves of 64 lanes with 4). A warp reads 32 consecutive ids of
-  4 bytes, one line of 128 bytes, 8 times over, and waits for 8 gathers at the same time. The scan over a program's
+- `EDGES`: 8 warps of 32 lanes with 4 edges each (on AMD 8 waves of 64 lanes with 2). A warp reads 32 consecutive ids of
+  4 bytes, one line of 128 bytes, 4 times over, and waits for 4 gathers at the same time. The scan over a program's
   edges needs a few KiB of shared memory, so that registers, not it, say how many programs a multiprocessor holds.
 - `VERTICES`: for kernels that go once over vertices.
 - `ROW_EDGES` x `FEATURES`: kernels on embeddings take one row and a part of its features; that many edges of the row
@@ -20,7 +20,7 @@ CARRIES = 128  # parts of a row that lies in many programs, which are joined at 
 ROW_EDGES = 16
 MOST_FEATURES = 128  # of a program
 SCORES = 64  # numbers of edges that a program reads at once, with one warp: most rows have fewer
-WARPS = 4
+WARPS = 8
 
 
 def is_interpreted() -> bool:
