@@ -24,6 +24,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 DEVICE = "fake"
 _SIZE_IS_READ_BACK = ("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave")
 _VALUE_IS_READ_BACK = ("_local_scalar_dense", "equal", "is_nonzero")
+_READS_HOST_MEMORY = "tgraph::gather_far"  # the only operator that may take a tensor of the host: it reads its rows
 _FACTORIES = ("empty.memory_format", "empty_strided", "arange", "arange.start", "arange.start_step")
 
 
@@ -139,7 +140,10 @@ def _dispatch(operator: Any, *args: Any, **kwargs: Any) -> Any:
         return _copy_to_host(args[0], kwargs)
     flat = list(_flatten((*args, *kwargs.values())))
     given = [value for value in flat if isinstance(value, DeviceTensor)]
-    _refuse_host_tensors(name, flat)
+    if name == _READS_HOST_MEMORY:
+        counters.host_read_bytes += args[1].numel() * args[0][:1].nbytes
+    else:
+        _refuse_host_tensors(name, flat)
     _count_syncs(name, flat, kwargs)
     _count_host_reads(name, args, given)
     returned = operator(

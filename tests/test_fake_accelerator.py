@@ -11,7 +11,9 @@ import pytest
 
 import tgraph as tg
 from tgraph.elementwise import where
+from tgraph.engine.in_memory import Run
 from tgraph.runtime import get, is_tensor, of
+from user_programs import WidestPath
 
 torch = pytest.importorskip("torch")
 from fake_accelerator import MixedDevicesError, view_of_host  # noqa: E402 - needs torch
@@ -163,3 +165,36 @@ def test_graphs_in_memory_run_on_the_device(fake_accelerator: Counters, directio
         assert result.trace.kernel == "plain"
         for name in expected.fields:
             np.testing.assert_array_equal(result.column(name), expected.column(name), err_msg=name)
+
+
+def test_an_iteration_of_pagerank_moves_nothing(fake_accelerator: Counters, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host waits once per iteration, for the residual."""
+    graph = tg.generate.rmat(8, 8, seed=3, runtime="torch").to("torch", "fake")
+    graph.adjacency("in")
+    seen, iterate = [], Run.iterate
+
+    def watch(run: Run) -> Any:
+        fake_accelerator.reset()
+        done = iterate(run)
+        seen.append((fake_accelerator.to_device_bytes, fake_accelerator.to_host_bytes, fake_accelerator.syncs))
+        return done
+
+    monkeypatch.setattr(Run, "iterate", watch)
+    tg.pagerank(graph, tol_l1=0, max_iterations=5)
+    assert seen == [(0, 0, 1)] * 5
+    seen.clear()
+    tg.run(WidestPath(), graph, direction="push")
+    assert len(seen) > 1
+    for to_device, to_host, syncs in seen:
+        assert (to_device, to_host) == (0, 0)
+        assert syncs <= 5  # sizes of the frontier, of its edges, of the receivers, and of the next frontier
+
+
+def test_a_run_that_needs_more_than_the_budget_raises(fake_accelerator: Counters) -> None:
+    graph = tg.generate.rmat(10, 8, seed=3, runtime="torch").to("torch", "fake")
+    graph.adjacency("in")
+    fake_accelerator.budget_bytes = fake_accelerator.live_bytes + 20_000
+    with pytest.raises(torch.OutOfMemoryError, match="more than the budget"):
+        tg.pagerank(graph)
+    fake_accelerator.budget_bytes = fake_accelerator.live_bytes + (1 << 20)
+    assert tg.pagerank(graph).converged

@@ -9,7 +9,7 @@ import pytest
 
 import tgraph as tg
 
-HEAVY = ("torch", "jax", "tensorflow", "numba", "polars", "pandas", "networkx", "scipy", "rich", "typer", "z3")
+HEAVY = ("torch", "jax", "tensorflow", "numba", "triton", "polars", "pandas", "networkx", "scipy", "rich", "typer", "z3")
 
 
 def run_python(code: str) -> str:

@@ -14,6 +14,7 @@ from tgraph.dtypes import check_reduction, identity
 from tgraph.engine.messages import Messages
 from tgraph.graph import Adjacency, Graph
 from tgraph.kernels.cpu.csr import transpose
+from tgraph.kernels.registry import kernels_for
 from tgraph.operators import Accumulator, Subgraph, aggregate, split_by_edges, tensorize
 from tgraph.program import Plan, Program, plan
 from tgraph.runtime import Array, Runtime, Tensor
@@ -35,7 +36,7 @@ class InMemoryEdges:
     ) -> None:
         self.graph = graph
         self._direction = "push" if direction == "push" else "pull"
-        self._may_compile = kernel != "plain" and direction != "push" and graph.runtime.device == "cpu"
+        self._may_compile = kernel != "plain" and direction != "push" and kernels_for(graph.runtime) is not None
         self._gathers: dict[tuple[Any, ...], Callable[[Tensor], Tensor] | None] = {}
         self._edge_data = {("out", name): tensor for name, tensor in (edge_data or {}).items()}
         self._whole: dict[str, list[Subgraph]] = {}  # the blocks of all edges, by side

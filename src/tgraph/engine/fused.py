@@ -1,14 +1,15 @@
 """Running a program with a kernel that has its functions compiled in, where there is one for it.
 
-A program qualifies if its tensors are in the CPU's memory and its functions can be translated; which vertices are
-active, and whether it has a priority, says which kernel serves. The answer is that of the plain path; sums of floats
-may differ in the last digits, and an asynchronous sweep by as much as the tolerance allows.
+A program qualifies if there are kernels for its device (`kernels.registry`) and its functions can be translated; which
+vertices are active, and whether it has a priority, says which kernel serves. The answer is that of the plain path; sums
+of floats may differ in the last digits, and an asynchronous sweep by as much as the tolerance allows.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from tgraph.kernels.cpu.fused.pieces import KernelProgram, Side
 from tgraph.kernels.cpu.fused.pull import PullRun
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.fused.wave import is_wave, start_wave
+from tgraph.kernels.registry import kernels_for
 from tgraph.operators import tensorize
 from tgraph.program import Plan, Program, State
 from tgraph.results import Iteration, Trace
@@ -39,8 +41,7 @@ class FusedSweep:
 
     def __init__(self, plan: Plan, edges: InMemoryEdges, state: State) -> None:
         self._program, self._state, self._edges = plan.program, state, edges
-        self._fields = take_arrays(edges.graph.runtime, state.fields)
-        self._run = PullRun(describe(plan, edges, state), sides_of(plan, edges, "pull"), self._fields)
+        self._run, self._fields = _start_sweep(plan, edges, state)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
@@ -85,13 +86,7 @@ class FusedFrontier:
             self._direction = "push"
         push = sides_of(plan, edges, "push")
         pull = push if self._direction == "push" else sides_of(plan, edges, "pull")
-        ids = _ids(graph, front)
-        self._fields = take_arrays(graph.runtime, state.fields)
-        program = describe(plan, edges, state)
-        if is_wave(program, self._fields, ids):
-            self._run = start_wave(program, (push, pull), self._fields, ids)
-        else:
-            self._run = start_accumulating(program, (push, pull), self._fields, ids)
+        self._run, self._fields = _start_frontier(describe(plan, edges, state), (push, pull), graph, state, front)
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
@@ -118,6 +113,31 @@ class FusedFrontier:
             pulled, vertices, arcs = rows[-1].tolist()
             progress.show(Iteration("pull" if pulled else "push", vertices, arcs, 0.0), len(trace))
         return interrupted
+
+
+def _start_sweep(plan: Plan, edges: InMemoryEdges, state: State) -> tuple[Any, dict[str, Array]]:
+    """Return the run of the kernels for the graph's device, and the arrays that it writes into instead of tensors."""
+    program, sides = describe(plan, edges, state), sides_of(plan, edges, "pull")
+    if kernels_for(edges.graph.runtime) == "gpu":
+        from tgraph.kernels.gpu.fused.sweep import SweepRun
+
+        return SweepRun(program, sides, state.fields), {}
+    fields = take_arrays(edges.graph.runtime, state.fields)
+    return PullRun(program, sides, fields), fields
+
+
+def _start_frontier(
+    program: KernelProgram, sides: tuple[list[Side], list[Side]], graph: Graph, state: State, front: Tensor | None
+) -> tuple[Any, dict[str, Array]]:
+    """Return the same for a run from the active vertices `front` (None = all)."""
+    if kernels_for(graph.runtime) == "gpu":
+        from tgraph.kernels.gpu.fused.frontier import FrontierRun
+
+        everyone = graph.runtime.arange(0, graph.num_vertices, "int64") if front is None else front
+        return FrontierRun(program, sides, state.fields, everyone), {}
+    ids, fields = _ids(graph, front), take_arrays(graph.runtime, state.fields)
+    start = start_wave if is_wave(program, fields, ids) else start_accumulating
+    return start(program, sides, fields, ids), fields
 
 
 class FusedOrdered:
@@ -161,12 +181,17 @@ def _has_reverse(graph: Graph, along: str) -> bool:
 
 
 def sides_of(plan: Plan, edges: InMemoryEdges, direction: str) -> list[Side]:
-    """Return the ways that messages take, as the kernels take them."""
-    numpy = edges.graph.runtime.to_numpy
-    return [
-        Side(adjacency.to_numpy(), {name: numpy(edges.edge_values(name, side)) for name in plan.edge_names})
-        for side, adjacency in edges.sides(plan.program.along, direction)
-    ]
+    """Return the ways that messages take, as the kernels take them: arrays on the CPU, tensors elsewhere."""
+    runtime = edges.graph.runtime
+    is_cpu = kernels_for(runtime) == "cpu"
+    found = []
+    for side, adjacency in edges.sides(plan.program.along, direction):
+        rows = (adjacency.offsets, adjacency.neighbors, adjacency.weights)
+        data = {name: edges.edge_values(name, side) for name in plan.edge_names}
+        if is_cpu:
+            rows, data = adjacency.to_numpy(), {name: runtime.to_numpy(tensor) for name, tensor in data.items()}
+        found.append(Side(rows, data))
+    return found
 
 
 def find_fused(
@@ -178,7 +203,7 @@ def find_fused(
         try:
             if plan.program.active == "all":
                 return FusedSweep(plan, edges, state)
-            if _is_free(plan.program, options) and is_ordered(describe(plan, edges, state)):
+            if _is_free(plan.program, options, edges.graph) and is_ordered(describe(plan, edges, state)):
                 return FusedOrdered(plan, edges, state, front)
             return FusedFrontier(plan, edges, state, front, options.direction)
         except NotTranslatableError as error:
@@ -190,9 +215,9 @@ def find_fused(
     return None
 
 
-def _is_free(program: Program, options: Options) -> bool:
-    """Whether the order of messages is free: nobody counts iterations or asks for a direction."""
-    has_priority = program.priority is not None and program.monotonic
+def _is_free(program: Program, options: Options, graph: Graph) -> bool:
+    """Whether the order of messages is free: nobody counts iterations or asks for a direction. GPUs have no buckets."""
+    has_priority = program.priority is not None and program.monotonic and kernels_for(graph.runtime) == "cpu"
     return has_priority and options.max_iterations is None and options.direction == "auto"
 
 
@@ -205,7 +230,9 @@ def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None
         "it overrides compute": plan.has_compute,
         "the kernel pulls, and direction='push' was asked for": is_sweep and options.direction == "push",
         "a total over all vertices is not compiled for changing ones": not is_sweep and program.total is not None,
-        f"the tensors are on {graph.runtime.device}": graph.runtime.device != "cpu",
+        f"the tensors are on {graph.runtime.device}, for which there are no kernels": kernels_for(graph.runtime)
+        is None,
+        "its edges are far from the device": graph.is_far and kernels_for(graph.runtime) != "cpu",
         "there are no vertices": graph.num_vertices == 0,
     }
     return next((reason for reason, stands in checks.items() if stands), None)

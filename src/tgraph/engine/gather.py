@@ -10,6 +10,7 @@ import numpy as np
 from tgraph.dtypes import reduced_dtype
 from tgraph.engine.fused import describe, sides_of
 from tgraph.kernels.cpu.fused.pull import PullRun
+from tgraph.kernels.registry import kernels_for
 from tgraph.program import Program, State, plan
 from tgraph.runtime import Tensor
 
@@ -41,19 +42,28 @@ class FusedGather:
         sent = describe(gather, edges, self._make_state(dtype, dtype)).message_dtype
         self._dtype = reduced_dtype(reduce, sent)
         state = self._make_state(self._dtype, dtype)
+        program, sides = describe(gather, edges, state), sides_of(gather, edges, "pull")
+        self._on_gpu: Callable[..., Tensor] | None = None
+        if kernels_for(self._runtime) == "gpu":
+            from tgraph.kernels.gpu.fused.gather import GatherRun
+
+            self._on_gpu = GatherRun(program, sides)
+            return
         self._fields = {
             "gathered": np.empty(self._count, self._dtype),
             "value": self._runtime.to_numpy(state.fields["value"]),
         }
-        self._run = PullRun(describe(gather, edges, state), sides_of(gather, edges, "pull"), self._fields)
+        self._run = PullRun(program, sides, self._fields)
 
     def _make_state(self, gathered: Any, value: Any) -> State:
         """Return fields of these types; nobody reads them."""
-        arrays = {"gathered": np.empty(self._count, gathered), "value": np.empty(self._count, value)}
-        return State({name: self._runtime.asarray(array) for name, array in arrays.items()})
+        dtypes = {"gathered": gathered, "value": value}
+        return State({name: self._runtime.full(self._count, 0, dtype) for name, dtype in dtypes.items()})
 
     def __call__(self, values: Tensor) -> Tensor:
         """Send the values along every edge and return what reaches each vertex, a tensor of its own."""
+        if self._on_gpu is not None:
+            return self._on_gpu({"gathered": values, "value": values})
         gathered = self._fields["gathered"] = np.empty(self._count, self._dtype)
         self._fields["value"] = np.ascontiguousarray(self._runtime.to_numpy(values))
         *_, interrupted = self._run.advance(1, -1.0)

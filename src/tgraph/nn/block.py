@@ -78,11 +78,23 @@ class Block:
 
     @cached_property
     def reverse(self) -> Reverse:
-        """The same edges grouped by source, for gradients; made when first asked for."""
+        """The same edges grouped by source, for gradients; made when first asked for, where the block is."""
+        if self.offsets.device.type != "cpu":
+            return self._reverse_by_sorting()
         offsets, sources = self.offsets.cpu().numpy(), self.sources.cpu().numpy()
         positions = np.arange(self.num_edges, dtype=np.int32 if self.num_edges < 2**31 else np.int64)
         rows = transpose(offsets, sources, positions, self.num_sources)
         return Reverse(*(_tensor(array, self.offsets.device) for array in rows))
+
+    def _reverse_by_sorting(self) -> Reverse:
+        """The same by a stable sort on the device: nothing travels to the host and back."""
+        order = torch.argsort(self.sources, stable=True)
+        counts = torch.zeros(self.num_sources + 1, dtype=torch.int64, device=self.offsets.device)
+        counts.index_add_(0, self.sources.long() + 1, torch.ones_like(order))
+        rows = torch.arange(self.num_targets, dtype=torch.int32, device=self.offsets.device)
+        targets = rows.repeat_interleave(self.offsets.diff(), output_size=self.num_edges).index_select(0, order)
+        edges = order.to(torch.int32) if self.num_edges < 2**31 else order
+        return Reverse(torch.cumsum(counts, 0), targets, edges)
 
     def with_reverse(self, reverse: Reverse) -> Block:
         """Return the same block with its reverse, which someone made before it is asked for."""

@@ -1,4 +1,4 @@
-"""Numbers per edge with gradients, on CPU tensors: what `neighbor_apply` and softmax are made of.
+"""Numbers per edge with gradients, by kernels: what `neighbor_apply` and softmax are made of.
 
 Gradients of sources are summed over the block's reverse, so that no two threads write the same row.
 """
@@ -11,11 +11,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
-from tgraph.kernels.cpu.edge_scores import dot_edges, leaky_dot_edges, leaky_sums
-from tgraph.kernels.cpu.edge_softmax import softmax_edges, softmax_gradients, sum_edges
 from tgraph.nn.block import Block
+from tgraph.nn.row_kernels import row_kernels
 from tgraph.nn.sums import (
-    as_arrays,
     edge_rows,
     inverse_lengths,
     multiplied_sum,
@@ -27,9 +25,7 @@ from tgraph.nn.sums import (
 
 def dots(block: Block, x: Tensor, ids: Tensor, y: Tensor) -> Tensor:
     """Return for each edge and head the dot product of `x[ids[e]]` and the y of its target, `[E, H]`."""
-    scores = torch.empty(block.num_edges, x.shape[1], dtype=x.dtype)
-    dot_edges(*as_arrays(block.offsets, ids, x, y, scores))
-    return scores
+    return row_kernels(y).dot_edges(block.offsets, ids, x, y)
 
 
 class Dot(Function):
@@ -97,9 +93,7 @@ class LeakyDot(Function):
         """`row_ids` says which row of x a source is, None that they are in order."""
         ctx.block, ctx.row_ids, ctx.slope = block, row_ids, slope
         ctx.save_for_backward(x, y, attention)
-        scores = torch.empty(block.num_edges, x.shape[1], dtype=x.dtype)
-        leaky_dot_edges(*as_arrays(block.offsets, edge_rows(block, row_ids), x, y, attention, slope, scores))
-        return scores
+        return row_kernels(y).leaky_dot_edges(block.offsets, edge_rows(block, row_ids), x, y, attention, slope)
 
     @staticmethod
     @once_differentiable
@@ -113,15 +107,13 @@ class LeakyDot(Function):
         rows = x if ctx.row_ids is None else x.index_select(0, ctx.row_ids)
         if needs_x or needs_attention:
             reverse = block.reverse
-            sums = torch.empty(block.num_sources, *x.shape[1:], dtype=x.dtype)
-            read = (reverse.offsets, reverse.targets, reverse.edges, gradients, y, rows, slope, sums)
-            leaky_sums(*as_arrays(*read))
+            read = (reverse.offsets, reverse.targets, reverse.edges, gradients, y, rows, slope)
+            sums = row_kernels(y).leaky_sums(*read)
             if new_attention is not None:
                 new_attention += multiplied_sum(sums, rows)
             new_x = table_gradient(sums.mul_(attention), ctx.row_ids, x.shape[0]) if needs_x else None
         if needs_y or needs_attention:
-            sums = torch.empty_like(y, memory_format=torch.contiguous_format)
-            leaky_sums(*as_arrays(block.offsets, block.sources, None, gradients, rows, y, slope, sums))
+            sums = row_kernels(y).leaky_sums(block.offsets, block.sources, None, gradients, rows, y, slope)
             if new_attention is not None:
                 new_attention += multiplied_sum(sums, y)
             new_y = sums.mul_(attention) if needs_y else None
@@ -172,8 +164,7 @@ class Softmax(Function):
     def forward(ctx: Any, scores: Tensor, block: Block) -> Tensor:
         """The largest score of a row is subtracted first, so that nothing overflows."""
         ctx.block = block
-        shares = torch.empty_like(scores, memory_format=torch.contiguous_format)
-        softmax_edges(*as_arrays(block.offsets, scores, shares))
+        shares = row_kernels(scores).softmax_edges(block.offsets, scores)
         ctx.save_for_backward(shares)
         return shares
 
@@ -182,17 +173,13 @@ class Softmax(Function):
     def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
         """Per row: shares times (gradient - their weighted mean)."""
         (shares,) = ctx.saved_tensors
-        new_gradients = torch.empty_like(shares)
-        softmax_gradients(*as_arrays(ctx.block.offsets, shares, gradients, new_gradients))
-        return new_gradients, None
+        return row_kernels(shares).softmax_gradients(ctx.block.offsets, shares, gradients), None
 
 
 def _spread(block: Block, values: Tensor) -> Tensor:
     """Return the value of its target for each edge."""
-    return values.repeat_interleave(block.offsets.diff(), 0)
+    return values.repeat_interleave(block.offsets.diff(), 0, output_size=block.num_edges)
 
 
 def _summed(offsets: Tensor, edges: Tensor | None, values: Tensor) -> Tensor:
-    sums = torch.empty(offsets.shape[0] - 1, values.shape[1], dtype=values.dtype)
-    sum_edges(*as_arrays(offsets, edges, values, sums))
-    return sums
+    return row_kernels(values).sum_edges(offsets, edges, values)

@@ -53,7 +53,7 @@ class Lookup:
         found: dict[str, Tensor | Rows] = {}
         for name, table in self._tables.items():
             copied = room[name][: vertices.shape[0]] if self.copies else None
-            found[name] = Rows(table, vertices.to(table.device)) if copied is None else rows_of_bytes(copied, table)
+            found[name] = Rows(table, vertices) if copied is None else rows_of_bytes(copied, table)
         if not self._is_single:
             return found
         return found.get(_ONLY)

@@ -1,8 +1,8 @@
 """NAPA, the programming model of GraphTensor: NeighborApply weighs edges, Pull aggregates along them, Apply is dense.
 
-Blocks are compressed rows, one per target, and each target is computed by one thread. On the CPU nothing of the size
-edges x features is made, forward or backward, unless a function says so; on other devices torch's own operations are
-used (`tgraph.nn.plain`). Half-precision embeddings are accumulated in float32.
+Blocks are compressed rows, one per target, and each target is computed by one thread, or by one program of a GPU. With
+kernels nothing of the size edges x features is made, forward or backward, unless a function says so; on devices without
+kernels torch's own operations are used (`tgraph.nn.plain`). Half-precision embeddings are accumulated in float32.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tgraph.nn.block import Block
 from tgraph.nn.edge_functions import AddEnds, Cosine, Dot, LeakyDot, Softmax, SumEdges
 from tgraph.nn.product_functions import MaxByProducts, Reading, SumByProducts
 from tgraph.nn.pull_functions import Max, Sum
+from tgraph.nn.row_kernels import kernels_of
 from tgraph.nn.rows import Rows, gathered
 from tgraph.nn.sums import HALF_DTYPES, divided_by_counts
 
@@ -226,12 +227,14 @@ def apply(embeddings: Tensor | Rows, *modules: Callable[[Tensor], Tensor]) -> Te
 
 
 def _read(embeddings: Tensor | Rows) -> tuple[Tensor, Tensor | None]:
-    """Return the tensor to read and which of its rows the sources are, None = in order."""
+    """Return the tensor to read and which of its rows the sources are, None = in order. What is far is fetched once."""
+    if isinstance(embeddings, Rows) and embeddings.is_far:
+        return embeddings.gather(), None
     return (embeddings.table, embeddings.ids) if isinstance(embeddings, Rows) else (embeddings, None)
 
 
 def _has_kernels(embeddings: Tensor) -> bool:
-    return embeddings.device.type == "cpu"
+    return kernels_of(embeddings) is not None
 
 
 def _described(embeddings: Tensor | Rows) -> str:

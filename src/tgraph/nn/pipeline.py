@@ -199,6 +199,11 @@ class Pipeline(ABC):
             def announce(vertices: Array, most: int) -> None:
                 hand_on(Part(draft, vertices, most))
 
+            if self.sampler.is_on_device and not self._lookup.copies:
+                found = self.sampler.expand_on_device(seeds, key)
+                draft.seconds.update(found.seconds)
+                hand_on(Part(draft, np.empty(0, np.int64), 0, found))
+                return
             is_early = self._lookup.copies and self.settings.ahead > 0
             found = self.sampler.expand(seeds, key, times, announce if is_early else None)
             draft.seconds.update(found.seconds)

@@ -15,7 +15,8 @@ from tgraph.nn.sums import divided_by_counts
 
 def edge_targets(block: Block) -> Tensor:
     """Return the target of each edge, `[E]`."""
-    return torch.arange(block.num_targets, device=block.offsets.device).repeat_interleave(block.offsets.diff())
+    rows = torch.arange(block.num_targets, device=block.offsets.device)
+    return rows.repeat_interleave(block.offsets.diff(), output_size=block.num_edges)
 
 
 def ends(block: Block, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""Aggregations whose edge weights are products of the two ends, with gradients, on CPU tensors.
+"""Aggregations whose edge weights are products of the two ends, with gradients, by kernels.
 
 The weight of an edge from s to t is the vector `factors[s] * row_factors[t]`; it is never stored. All are `[_, F]`.
 In the gradients of sources what belongs to a target is multiplied once per target and then summed over the reverse.
@@ -12,12 +12,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
-from tgraph.kernels.cpu.row_maxima import max_weighted_by_products
-from tgraph.kernels.cpu.row_sums import sum_weighted_by_products
 from tgraph.nn.block import Block
-from tgraph.nn.pull_functions import empty_maxima, won_by_sources
+from tgraph.nn.pull_functions import empty_winners, won_by_sources
+from tgraph.nn.row_kernels import row_kernels
 from tgraph.nn.sums import (
-    as_arrays,
     divided_by_counts,
     edge_counts,
     edge_rows,
@@ -78,8 +76,8 @@ class MaxByProducts(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, factors: Tensor, row_factors: Tensor, how: Reading) -> Tensor:
         """One pass over the edges."""
-        maxima, winners = empty_maxima(how.block, x.shape[1:], x.dtype)
-        max_weighted_by_products(*_arguments(how, x, factors, row_factors, maxima, winners))
+        winners = empty_winners(how.block, x.shape[1:])
+        maxima = row_kernels(row_factors).max_weighted_by_products(*_read(how, x, factors, row_factors), winners)
         ctx.how = how
         ctx.save_for_backward(x, factors, row_factors, winners)
         return maxima
@@ -125,15 +123,14 @@ def _end_gradients(ctx: Any, to_sources: Any, gradients: Tensor) -> tuple[Tensor
 
 
 def _summed(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor) -> Tensor:
-    sums = torch.empty(how.block.num_targets, x.shape[1], dtype=x.dtype)
-    sum_weighted_by_products(*_arguments(how, x, factors, row_factors, sums))
-    return sums
+    return row_kernels(row_factors).sum_weighted_by_products(*_read(how, x, factors, row_factors))
 
 
-def _arguments(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor, *results: Tensor) -> Any:
+def _read(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor) -> tuple[Any, ...]:
+    """Return what kernels read."""
     ids = edge_rows(how.block, how.row_ids)
     factor_ids = ids if how.row_ids is how.factor_row_ids else edge_rows(how.block, how.factor_row_ids)
-    return as_arrays(how.block.offsets, ids, x, factor_ids, factors, row_factors, how.adds, *results)
+    return how.block.offsets, ids, x, factor_ids, factors, row_factors, how.adds
 
 
 def _rows(values: Tensor, row_ids: Tensor | None) -> Tensor:
@@ -143,6 +140,6 @@ def _rows(values: Tensor, row_ids: Tensor | None) -> Tensor:
 def _won_rows(block: Block, winners: Tensor, row_ids: Tensor | None, values: Tensor) -> Tensor:
     """Return for each target and feature the value of the source whose edge won, 0 where there is none, `[T, F]`."""
     if block.num_edges == 0:
-        return torch.zeros(winners.shape, dtype=values.dtype)
+        return values.new_zeros(winners.shape)
     ids = edge_rows(block, row_ids)[winners.clamp(min=0)].long()
     return values.gather(0, ids).masked_fill_(winners < 0, 0)

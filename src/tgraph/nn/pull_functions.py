@@ -1,4 +1,4 @@
-"""Aggregations along edges with gradients, on CPU tensors: what `pull` is made of.
+"""Aggregations along edges with gradients, by kernels: what `pull` is made of.
 
 Embeddings are `[N, H, F]` and weights `[E, H]`. `row_ids` says which row of the embeddings a source is, None that they
 are in order. Gradients of sources are summed over the block's reverse: no two threads write the same row, and nothing
@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
-from tgraph.kernels.cpu.row_maxima import dot_won, max_rows, sum_won
 from tgraph.nn import plain
 from tgraph.nn.block import Block
 from tgraph.nn.edge_functions import dots
+from tgraph.nn.row_kernels import kernels_of, row_kernels
 from tgraph.nn.sums import (
     HALF_DTYPES,
-    as_arrays,
     divided_by_counts,
     edge_counts,
     edge_rows,
@@ -59,7 +58,7 @@ class Sum(Function):
 
 def weight_gradients(block: Block, x: Tensor, row_ids: Tensor | None, gradients: Tensor) -> Tensor:
     """Return the dot products of sources and the gradients of targets, `[E, H]`; half precision goes by float32."""
-    if x.device.type != "cpu":
+    if kernels_of(x) is None:
         return plain.score(block, x if row_ids is None else x.index_select(0, row_ids), gradients, "dot")
     if x.dtype not in HALF_DTYPES:
         return dots(block, x, edge_rows(block, row_ids), gradients)
@@ -75,9 +74,8 @@ class Max(Function):
         ctx: Any, x: Tensor, weights: Tensor | None, block: Block, row_ids: Tensor | None, adds: bool
     ) -> Tensor:
         """The message of an edge is w * x, x + w if it `adds`, x without weights."""
-        maxima, winners = empty_maxima(block, x.shape[1:], x.dtype)
-        ids = edge_rows(block, row_ids)
-        max_rows(*as_arrays(block.offsets, ids, weights, x, adds, maxima, winners))
+        winners = empty_winners(block, x.shape[1:])
+        maxima = row_kernels(x).max_rows(block.offsets, edge_rows(block, row_ids), weights, x, adds, winners)
         ctx.block, ctx.row_ids, ctx.adds, ctx.num_rows = block, row_ids, adds, x.shape[0]
         ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weights, winners)
         return maxima
@@ -92,22 +90,19 @@ class Max(Function):
             sums = won_by_sources(block, winners, None if ctx.adds else weights, gradients)
             new_x = table_gradient(sums, ctx.row_ids, ctx.num_rows)
         if ctx.needs_input_grad[1]:
-            new_weights = torch.empty_like(weights, memory_format=torch.contiguous_format)
             ids, factors = edge_rows(block, ctx.row_ids), None if ctx.adds else x
-            dot_won(*as_arrays(block.offsets, ids, winners, factors, gradients, new_weights))
+            new_weights = row_kernels(gradients).dot_won(block.offsets, ids, winners, factors, gradients)
         return new_x, new_weights, None, None, None
 
 
-def empty_maxima(block: Block, shape: tuple[int, ...], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return room for the maxima and for the edges that won them."""
+def empty_winners(block: Block, shape: tuple[int, ...]) -> Tensor:
+    """Return room for the edges that won maxima of a shape for each target."""
     edge_dtype = torch.int32 if block.num_edges < 2**31 else torch.int64
-    size = (block.num_targets, *shape)
-    return torch.empty(size, dtype=dtype), torch.empty(size, dtype=edge_dtype)
+    return torch.empty((block.num_targets, *shape), dtype=edge_dtype, device=block.offsets.device)
 
 
 def won_by_sources(block: Block, winners: Tensor, weights: Tensor | None, gradients: Tensor) -> Tensor:
     """Return for each source the sum of the gradients, times weights, that its edges won, `[S, H, F]`."""
-    sums = torch.empty(block.num_sources, *gradients.shape[1:], dtype=gradients.dtype)
     reverse = block.reverse
-    sum_won(*as_arrays(reverse.offsets, reverse.targets, reverse.edges, winners, weights, gradients, sums))
-    return sums
+    read = (reverse.offsets, reverse.targets, reverse.edges, winners, weights, gradients)
+    return row_kernels(gradients).sum_won(*read)

@@ -12,7 +12,10 @@ from torch import Tensor
 
 from tgraph.errors import OutOfRangeError
 from tgraph.kernels.cpu.row_lookup import copy_rows
+from tgraph.kernels.registry import kernels_on
 from tgraph.runtime import Array
+
+FAR_READERS = ["cuda"]  # devices, ROCm's included, that find a pinned tensor of the host; XPU refuses it
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Rows:
 
     Args:
         table: `[N, ...]`: a tensor, a NumPy array or a memory map. It gets a gradient if it is a tensor that requires
-            one.
+            one. Pinned memory of the host is read in place by a GPU that has the ids.
         ids: `[S]`, int32 or int64; the same row may occur more than once.
 
     >>> import numpy as np
@@ -35,7 +38,8 @@ class Rows:
 
     def __init__(self, table: Any, ids: Any) -> None:
         table, ids = shared_tensor(table), shared_tensor(ids)
-        ids = ids.to(device=table.device, dtype=torch.int64 if ids.dtype != torch.int32 else torch.int32)
+        device = ids.device if can_read_far(table, ids.device) else table.device
+        ids = ids.to(device=device, dtype=torch.int64 if ids.dtype != torch.int32 else torch.int32)
         if ids.numel() and not 0 <= int(ids.min()) <= int(ids.max()) < table.shape[0]:
             raise OutOfRangeError(
                 f"ids reach from {int(ids.min())} to {int(ids.max())}; the table has {table.shape[0]} rows"
@@ -53,17 +57,33 @@ class Rows:
         """The type of the table."""
         return self.table.dtype
 
+    @property
+    def is_far(self) -> bool:
+        """Whether the table is in pinned memory of the host and the ids are on the device that reads it there."""
+        return self.ids.device != self.table.device
+
     def __getitem__(self, part: slice) -> Rows:
         """Return some of the rows, still not copied: `rows[:block.num_targets]` are those of the targets."""
         return Rows(self.table, self.ids[part])
 
     def gather(self) -> Tensor:
-        """Return a copy of the rows; gradients go back to the table if it wants them."""
+        """Return a copy of the rows, where the ids are; gradients go back to the table if it wants them."""
+        if self.is_far:
+            import tgraph.kernels.gpu.far_memory  # noqa: F401 - which defines the operator
+
+            rows = torch.ops.tgraph.gather_far(self.table.flatten(1), self.ids)
+            return rows.view(self.shape)
         if self.table.requires_grad or self.table.device.type != "cpu" or not self.table.is_contiguous():
             return self.table.index_select(0, self.ids)
         new_rows = torch.empty(self.shape, dtype=self.dtype)
         copy_rows(bytes_of(self.table), self.ids.contiguous().numpy(), bytes_of(new_rows))
         return new_rows
+
+
+def can_read_far(table: Tensor, device: torch.device) -> bool:
+    """Say whether kernels on a device read a table of the host where it lies: pinned, without a gradient."""
+    is_apart = table.device.type == "cpu" and device.type in FAR_READERS and kernels_on(device.type) == "gpu"
+    return is_apart and table.ndim > 1 and table.is_contiguous() and not table.requires_grad and table.is_pinned()
 
 
 def gathered(embeddings: Tensor | Rows) -> Tensor:

@@ -4,6 +4,7 @@ Returns: the vertices that take part, and one block of edges per layer, as Graph
 samplers of DGL and PyTorch Geometric make them.
 Technique: random numbers are hashes of seed, batch, layer and vertex, so a sample is the same on any number of threads
 (`tgraph.kernels.cpu.neighbor_sampling`); vertices are numbered without locks (`tgraph.kernels.cpu.place_numbers`).
+From a graph on a GPU the same sample is drawn there (`tgraph.nn.device_sampler`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from tgraph.kernels.cpu.neighbor_sampling import ALL, count_rows, sample_rows
 from tgraph.kernels.cpu.place_numbers import TimedTable, VertexTable
 from tgraph.nn.block import Block, Reverse
 from tgraph.nn.buffers import BufferPool
+from tgraph.nn.device_sampler import DeviceExpansion, DeviceRows, can_sample_on_device
 from tgraph.nn.sampled_rows import SampledRows, build_rows, order_times, restore_times
 from tgraph.runtime import Array
 
@@ -110,13 +113,26 @@ class NeighborSampler:
         self.graph, self.along, self.replace, self.weighted = graph, along, bool(replace), bool(weighted)
         self.edges, self.reverse, self.seed = edges, reverse, check_seed(seed)
         direction = "in" if along == "out" else "out"
-        self._rows: SampledRows = build_rows(
-            graph, direction, weighted=weighted, replace=self.replace, times=times, with_numbers=edges
+        self._build_rows = partial(
+            build_rows, graph, direction, weighted=weighted, replace=self.replace, times=times, with_numbers=edges
         )
         self._times_dtype = np.asarray(times).dtype if times is not None else None
         self._table: Any = VertexTable(graph.num_vertices) if times is None else TimedTable()
         self._pool = pool or BufferPool()
         self._lock = threading.Lock()
+        self._on_device = DeviceRows(self) if can_sample_on_device(self) else None
+        if self._on_device is None:
+            _ = self.rows  # what is wrong with weights and times is said now
+
+    @cached_property
+    def rows(self) -> SampledRows:
+        """The rows that the CPU draws from, in its memory."""
+        return self._build_rows()
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether `sample` draws on a GPU, where the graph lies, and returns tensors there."""
+        return self._on_device is not None
 
     @property
     def timed(self) -> bool:
@@ -131,7 +147,18 @@ class NeighborSampler:
             number: Of the batch: another number, another sample.
             times: One per seed, where the sampler has times. The same vertex with two times has two places.
         """
-        return self.expand(self.graph.vertices_of(seeds), number, times)
+        vertices = self.graph.vertices_of(seeds)
+        return self.expand_on_device(vertices, number) if self.is_on_device else self.expand(vertices, number, times)
+
+    def expand_on_device(self, vertices: Array, number: int = 0) -> Sample:
+        """Return what is sampled around vertex numbers, as tensors on the graph's device: the sample of `expand`."""
+        assert self._on_device is not None
+        self._check_vertices(vertices)
+        seeds = torch.from_numpy(np.ascontiguousarray(vertices, np.int64)).to(self._on_device.device)
+        batch = check_whole("number", number, 0, 2**64 - 1)
+        with self._lock:
+            found, blocks, positions, seconds = DeviceExpansion(self, self._on_device, batch).run(seeds)
+        return Sample(found, blocks, positions, None, seconds)
 
     def expand(self, vertices: Array, number: int = 0, times: Any = None, known: Known | None = None) -> Sample:
         """Return what is sampled around vertex numbers; otherwise like `sample`.
@@ -144,12 +171,15 @@ class NeighborSampler:
                 "times must be given for the seeds if and only if the sampler was given times of edges"
             )
         moments = None if times is None else self._moments(times, len(vertices))
+        self._check_vertices(vertices)
+        with self._lock:
+            return _Expansion(self, self.rows, self._table, self._pool, number, known).run(vertices, moments)
+
+    def _check_vertices(self, vertices: Array) -> None:
         if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.graph.num_vertices:
             raise OutOfRangeError(
                 f"vertices run from {vertices.min()} to {vertices.max()}; the graph has {self.graph.num_vertices}"
             )
-        with self._lock:
-            return _Expansion(self, self._rows, self._table, self._pool, number, known).run(vertices, moments)
 
     def _moments(self, times: Any, count: int) -> Array:
         assert self._times_dtype is not None

@@ -1,28 +1,21 @@
 """Sums of embeddings along edges, without gradients: what the functions of `pull` and their gradients are made of.
 
 On the CPU sums of 32- and 16-bit floats are `torch.nn.functional.embedding_bag`, which is faster there; others are our
-kernel. On other devices they are made of indexing and index_add.
+kernel. On GPUs they are our kernel too, and on devices without kernels they are made of indexing and index_add.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tgraph.kernels.cpu.row_sums import sum_rows
 from tgraph.nn.block import Block
+from tgraph.nn.row_kernels import kernels_of, row_kernels
 
 BAG_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 HALF_DTYPES = (torch.bfloat16, torch.float16)
 ROWS_PER_STEP = 1024  # whose products fit into the cache
-
-
-def as_arrays(*arguments: Any) -> Any:
-    """Return CPU tensors as NumPy arrays, in place where they are contiguous, and everything else as it is."""
-    return [one.detach().contiguous().numpy() if isinstance(one, Tensor) else one for one in arguments]
 
 
 def edge_rows(block: Block, row_ids: Tensor | None) -> Tensor:
@@ -73,15 +66,14 @@ def weighted_sum(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Tensor
     shape = (offsets.shape[0] - 1, *x.shape[1:])
     if ids.shape[0] == 0 or x.numel() == 0:
         return x.new_zeros(shape)
-    if x.device.type != "cpu":
+    kernels = kernels_of(x)
+    if kernels is None:
         return _added_by_index(offsets, ids, weights, x)
-    if x.dtype in BAG_DTYPES and (weights is None or weights.shape[1] == 1):
+    if kernels == "cpu" and x.dtype in BAG_DTYPES and (weights is None or weights.shape[1] == 1):
         return _bagged(offsets, ids, weights, x.flatten(1)).view(shape)
-    if x.dtype in HALF_DTYPES:
+    if kernels == "cpu" and x.dtype in HALF_DTYPES:
         return weighted_sum(offsets, ids, None if weights is None else weights.float(), x.float()).to(x.dtype)
-    sums = torch.empty(shape, dtype=x.dtype)
-    sum_rows(*as_arrays(offsets, ids, weights, x, sums))
-    return sums
+    return row_kernels(x).sum_rows(offsets, ids, weights, x)
 
 
 def sum_to_sources(block: Block, weights: Tensor | None, gradients: Tensor) -> Tensor:
@@ -109,5 +101,6 @@ def _added_by_index(offsets: Tensor, ids: Tensor, weights: Tensor | None, x: Ten
     messages = x.index_select(0, ids)
     if weights is not None:
         messages = messages * weights.unsqueeze(-1)
-    rows = torch.arange(offsets.shape[0] - 1, device=x.device).repeat_interleave(offsets.diff())
+    rows = torch.arange(offsets.shape[0] - 1, device=x.device)
+    rows = rows.repeat_interleave(offsets.diff(), output_size=ids.shape[0])
     return x.new_zeros((offsets.shape[0] - 1, *x.shape[1:])).index_add_(0, rows, messages)

@@ -18,7 +18,8 @@ from tgraph.algorithms.katz import WeightedKatz
 from tgraph.algorithms.pagerank import PageRank
 from tgraph.errors import InterruptedRunError, InvalidProgramError
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.fused import pull, source
+from tgraph.kernels.cpu.fused import pull
+from tgraph.kernels.generated import kernel_folder
 
 TOLERANCES = {"rtol": 1e-12, "atol": 0.0}
 
@@ -66,11 +67,11 @@ def test_a_program_with_everything_equals_the_plain_path(runtime_name):
 
 def test_another_constant_needs_no_other_kernel():
     graph = graph_for("numpy")
-    before = len(list(source.kernel_folder().glob("*.py")))
+    before = len(list(kernel_folder().glob("*.py")))
     tg.run(Heat(), graph, kernel="fused", max_iterations=2)
-    between = len(list(source.kernel_folder().glob("*.py")))
+    between = len(list(kernel_folder().glob("*.py")))
     cold = tg.run(Heat(0.25), graph, kernel="fused", max_iterations=2)
-    assert len(list(source.kernel_folder().glob("*.py"))) == between >= before
+    assert len(list(kernel_folder().glob("*.py"))) == between >= before
     np.testing.assert_allclose(
         cold.values, tg.run(Heat(0.25), graph, kernel="plain", max_iterations=2).values, **TOLERANCES
     )

@@ -81,9 +81,7 @@ class TorchRuntime:
         return tensor.to(self._dtype(dtype))
 
     def dtype(self, tensor: torch.Tensor) -> np.dtype[Any]:
-        if tensor.dtype not in _NUMPY_DTYPES:
-            raise InvalidArgumentError(f"{tensor.dtype} is not a type that tgraph works with; use {', '.join(_DTYPES)}")
-        return _NUMPY_DTYPES[tensor.dtype]
+        return numpy_dtype(tensor.dtype)
 
     def copy(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.clone()
@@ -206,6 +204,13 @@ def torch_dtype(dtype: Any) -> torch.dtype:
     if name not in _DTYPES:
         raise InvalidArgumentError(f"dtype={name} has no tensor in torch; use one of {', '.join(_DTYPES)}")
     return _DTYPES[name]
+
+
+def numpy_dtype(dtype: torch.dtype) -> np.dtype[Any]:
+    """Return NumPy's name of an element type."""
+    if dtype not in _NUMPY_DTYPES:
+        raise InvalidArgumentError(f"{dtype} is not a type that tgraph works with; use {', '.join(_DTYPES)}")
+    return _NUMPY_DTYPES[dtype]
 
 
 def _as_shareable(array: Array) -> Array:
