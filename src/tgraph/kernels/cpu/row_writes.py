@@ -63,7 +63,7 @@ def write_moved_rows(
             )  # fmt: skip
 
 
-@njit(**JIT)
+@njit(**JIT, forceinline=True)
 def write_row(u, old, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights):
     """Write the `count` new arcs among the mutations k to k_end into a row, which was at cell `old`; -1 = it stays."""
     start, used = np.int64(places[u, START]) * UNIT, np.int64(places[u, USED])
@@ -88,7 +88,7 @@ def write_row(u, old, count, k, k_end, targets, weights, came, places, capacitie
     places[u, USED], places[u, ORDERED], places[u, DEAD] = total, total, 0
 
 
-@njit(**JIT)
+@njit(**JIT, forceinline=True)
 def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_weights):
     """Merge the new arcs among the mutations up to k into the ordered cells first to last, from the back."""
     dead = dead_bit(cells)
