@@ -39,7 +39,9 @@ from tgraph.runtime.protocol import Array
 WAVES, INVALID, NEXT, LISTED, FOLLOWED = 120, 136, 144, 152, 160  # counters in `shared`
 FAR_ROWS, FAR_CELLS, NEAR_ROWS, NEAR_CELLS, COPIED = 168, 176, 184, 192, 200
 QUEUED = 4
-WORK_PER_CHANGE = 2  # following a changed arc takes as long as going through so many edges; threads meet often meanwhile
+WORK_PER_CHANGE = (
+    2  # following a changed arc takes as long as going through so many edges; threads meet often meanwhile
+)
 NUM_LOCKS = 1024
 
 
