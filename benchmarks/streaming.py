@@ -43,7 +43,7 @@ from streaming_peers import PEERS, Machine, PeerRun, is_same
 import tgraph as tg
 from tgraph.budget import format_bytes
 from tgraph.kernels.cpu.gapped_layout import UNIT
-from tgraph.service.streams import PROGRAMS
+from tgraph.service.kept_programs import PROGRAMS
 
 TASKS = tuple(task for task in ("bfs", "sssp", "wcc", "pagerank") if task in PROGRAMS)
 WITH_SOURCE = ("bfs", "sssp")

@@ -15,6 +15,7 @@ import tgraph as tg
 from tgraph.engine.kept_monotonic import Monotonic
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError, InvalidProgramError, VertexNotFoundError
+from tgraph.kernels.cpu import team
 
 NUM_VERTICES = 9
 WEIGHTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 5.0, math.inf])
@@ -218,8 +219,9 @@ def test_parents_are_part_of_the_result() -> None:
     assert result.column("parents").tolist() == [None, "a", "b"]
 
 
-@pytest.mark.parametrize("threads", [1, 4])
-def test_large_batches_on_all_threads(threads: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_large_batches_on_all_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1000)
     graph = tg.generate.rmat(14, 8, weights=(1, 9), duplicates="first", runtime="numpy")
     sources, targets, weights = graph.edges()
     rng = np.random.default_rng(threads)

@@ -29,7 +29,7 @@ from tgraph.runtime import Array
 EXISTING = ("ignore", "replace", "error")
 MISSING_EDGES = ("ignore", "error")
 BYTES_PER_ROW = 20  # places and capacities
-WORTH_A_THREAD = 500  # changes: with fewer, incoming rows come after outgoing ones
+WORTH_A_THREAD = 4000  # changes: with fewer, incoming rows come after outgoing ones
 MOST_VERTICES = 2**31  # beyond these, numbers would need cells of 8 bytes
 
 

@@ -1,20 +1,22 @@
-"""Batches of changes on rows with gaps: first every change is looked up, then rows that get new cells are written."""
+"""Batches of changes on rows with gaps: every change is looked up, and done where the row has room for it.
+
+A row is changed by one thread, from its first mutation to its last, while its cells are in the cache. Rows that need
+a larger block are left to `row_writes`: blocks are given out when all other rows are done.
+"""
 
 from __future__ import annotations
-
-from math import sqrt
 
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.arc_search import GROUP, look_up
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class, units_for
 from tgraph.kernels.cpu.prefetch import prefetch
+from tgraph.kernels.cpu.row_writes import NEW_CELL, write_row
 from tgraph.kernels.cpu.team import JIT
 
-SHORT_TAIL = 16  # cells
 CHUNK = 128  # rows that a thread takes at a time
-GROUP = 16  # mutations that are looked up together
 
 DELETE, CHANGE, INSERT = 0, 1, 2  # in this order within a batch
 DONE, EXISTS, MISSING = 0, 1, 2  # what became of a mutation
@@ -22,29 +24,17 @@ NOWHERE = np.int64(-1)
 
 
 @njit(**JIT)
-def units_to_move(sources, rows, kinds, places, capacities):
-    """Return how many units rows may need that have too small a gap for all that is inserted."""
-    needed = 0
-    for r in range(rows.size - 1):
-        u, inserted = sources[rows[r]], 0
-        for i in range(rows[r], rows[r + 1]):
-            inserted += kinds[i] == INSERT
-        cells = np.int64(places[u, USED]) + inserted
-        if inserted and cells > np.int64(capacities[u]) * UNIT:
-            needed += size_class(units_for(cells))[1]
-    return needed
-
-
-@njit(**JIT)
-def search_rows(
+def change_rows(
     rank, size, taken, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came,
-    old_weights, new_arcs, places, place_words, cells, cell_weights,
+    old_weights, new_units, places, place_words, capacities, cells, cell_weights,
 ):  # fmt: skip
-    """Find what each mutation means, mark deleted neighbours, write weights, and count the arcs that need a cell.
+    """Find what each mutation means and, if it `writes`, do it: mark deleted neighbours, write weights and new arcs.
 
-    `came` is 1 where an arc is new, and 3 where it is new and needs a cell. One thread per row.
+    `came` is 1 where an arc is new, and `NEW_CELL` where it needs a cell. `new_units[r]` is the size of the block that
+    a row needs, whose new arcs are not written yet; 0 = the row is done. One thread per row.
     """
-    found, sizes = np.empty(2 * GROUP, np.int64), np.empty(2 * GROUP, np.int64)
+    found, sizes = np.empty(2 * GROUP, np.uint64), np.empty(2 * GROUP, np.uint64)
+    searching = np.empty(2 * GROUP, np.int64)
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= rows.size - 1:
@@ -59,10 +49,14 @@ def search_rows(
                     end += 1
                 if i >= looked_up:
                     begin, looked_up = i, min(i + GROUP, rows[last])
-                    _look_up(
-                        begin, looked_up, sources, targets, places, place_words, cells, cell_weights, found, sizes
+                    look_up(
+                        begin, looked_up, sources, targets, places, place_words, cells, cell_weights, found, sizes,
+                        searching,
                     )  # fmt: skip
-                u, in_order, in_tail = sources[i], found[2 * (i - begin)], found[2 * (i - begin) + 1]
+                    if writes:
+                        _ask_for_gaps(begin, looked_up, sources, kinds, places, capacities, cells, cell_weights)
+                u = sources[i]
+                in_order, in_tail = np.int64(found[2 * (i - begin)]), np.int64(found[2 * (i - begin) + 1])
                 if multi_edges:
                     _change_parallel(
                         u, i, end, in_order, in_tail, targets, weights, kinds, writes, outcomes, gone, came,
@@ -74,45 +68,40 @@ def search_rows(
                         old_weights, places, cells, cell_weights,
                     )  # fmt: skip
                 for k in range(i, end):
-                    count += came[k] == 3
+                    count += came[k] == NEW_CELL
                 i = end
-            new_arcs[r] = count
+            if writes:
+                new_units[r] = _finish_row(
+                    u, count, rows[r], rows[r + 1], targets, weights, came, places, capacities, cells, cell_weights
+                )  # fmt: skip
 
 
 @njit(**JIT)
-def _look_up(begin, end, sources, targets, places, place_words, cells, cell_weights, found, sizes):
-    """Find where the targets of mutations are, or would be, in both parts of their rows.
-
-    All searches take a step together, and each asks for the cell of its next one: nobody waits for memory alone.
-    `found [2 * GROUP]` has two places per mutation, `sizes` is scratch.
-    """
-    dead, longest = dead_bit(cells), 0
-    for k in range(end, min(end + GROUP, sources.size)):
-        prefetch(place_words, np.uint64(sources[k]) * np.uint64(4))
+def _ask_for_gaps(begin, end, sources, kinds, places, capacities, cells, cell_weights):
+    """Ask for the cells behind rows in which something is inserted."""
     for k in range(begin, end):
-        u, lane = sources[k], 2 * (k - begin)
-        start, ordered = np.int64(places[u, START]) * UNIT, np.int64(places[u, ORDERED])
-        found[lane], found[lane + 1] = start, start + ordered
-        sizes[lane], sizes[lane + 1] = ordered, np.int64(places[u, USED]) - ordered
-        for one in range(lane, lane + 2):
-            longest = max(longest, sizes[one])
-            prefetch(cells, np.uint64(found[one] + max(sizes[one] // 2 - 1, 0)))
-    while longest > 0:
-        for lane in range(2 * (end - begin)):
-            size = sizes[lane]
-            if size > 0:
-                half = (size + 1) // 2
-                is_below = (cells[found[lane] + half - 1] & ~dead) < targets[begin + lane // 2]
-                found[lane] += half if is_below else 0
-                sizes[lane] = size - half if is_below else half - 1
-                prefetch(cells, np.uint64(found[lane] + max((sizes[lane] + 1) // 2 - 1, 0)))
-        longest //= 2
-    if cell_weights.size:
-        for lane in range(0, 2 * (end - begin), 2):
-            prefetch(cell_weights, np.uint64(found[lane]))
+        if kinds[k] == INSERT:
+            u = np.uint64(sources[k])
+            gap = np.uint64(places[u, START]) * np.uint64(UNIT) + np.uint64(places[u, USED])
+            prefetch(capacities, u)
+            prefetch(cells, gap)
+            if cell_weights.size:
+                prefetch(cell_weights, gap)
 
 
-@njit(**JIT)
+@njit(**JIT, forceinline=True)
+def _finish_row(u, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights):
+    """Write the new arcs of a row if there is room in its block; otherwise return how many units it needs."""
+    used, deleted = np.int64(places[u, USED]), np.int64(places[u, DEAD])
+    needed = used - deleted + count
+    if count and needed > np.int64(capacities[u]) * UNIT:
+        return size_class(units_for(needed))[1]
+    if count or deleted > used // 4 + UNIT:
+        write_row(u, NOWHERE, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights)
+    return 0
+
+
+@njit(**JIT, forceinline=True)
 def _change_single(
     u, i, end, in_order, in_tail, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places,
     cells, cell_weights,
@@ -149,7 +138,7 @@ def _change_single(
         if weighted:
             old_weights[i] = cell_weights[cell]
     if is_there and (not was_there or changes_weight):
-        came[chosen] = 1 if cell >= 0 else 3
+        came[chosen] = 1 if cell >= 0 else NEW_CELL
     if not writes or cell < 0:
         return
     if was_there and not is_there:
@@ -162,7 +151,7 @@ def _change_single(
         cell_weights[cell] = weights[chosen]
 
 
-@njit(**JIT)
+@njit(**JIT, forceinline=True)
 def _change_parallel(
     u, i, end, in_order, in_tail, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells,
     cell_weights,
@@ -174,7 +163,7 @@ def _change_parallel(
     deleted = 0
     for k in range(i, end):
         if kinds[k] == INSERT:
-            came[k] = 3
+            came[k] = NEW_CELL
             continue
         lightest, num_alive = _lightest(cells, cell_weights, in_order, middle, target, dead, NOWHERE)
         lightest, more = _lightest(cells, cell_weights, in_tail, stop, target, dead, lightest)
@@ -208,120 +197,28 @@ def _lightest(cells, cell_weights, e, last, target, dead, best):
 
 
 @njit(**JIT)
-def find_blocks(sources, rows, new_arcs, places, capacities, cells, free, end, moves):
-    """Choose a block for every row that has no room for its new arcs; `moves` gets 1 + its old start and its units."""
-    for r in range(rows.size - 1):
-        u = sources[rows[r]]
-        needed = np.int64(places[u, USED]) - np.int64(places[u, DEAD]) + new_arcs[r]
-        if not new_arcs[r] or needed <= np.int64(capacities[u]) * UNIT:
-            continue
-        number, units = size_class(units_for(needed))
-        moves[r, 0], moves[r, 1] = np.int64(places[u, START]) + 1, capacities[u]
-        if free[number]:
-            start = free[number] - 1
-            free[number] = np.int64(cells[start * UNIT]) | (np.int64(cells[start * UNIT + 1]) << 32)
-        else:
-            start = end[0]
-            end[0] += units
-        places[u, START], capacities[u] = start, units
-
-
-@njit(**JIT)
-def leave_blocks(moves, cells, free):
-    """Put the blocks that rows have left into the lists of free ones."""
-    for r in range(moves.shape[0]):
-        if moves[r, 1]:
-            start, number = moves[r, 0] - 1, size_class(moves[r, 1])[0]
-            cells[start * UNIT] = cells.dtype.type(free[number] & 0xFFFFFFFF)
-            cells[start * UNIT + 1] = cells.dtype.type(free[number] >> 32)
-            free[number] = start + 1
-
-
-@njit(**JIT)
-def write_rows(
-    rank, size, taken, sources, targets, weights, kinds, rows, came, new_arcs, moves, places, capacities, cells,
-    cell_weights,
-):  # fmt: skip
-    """Write new arcs into the tails of their rows, and rows anew that move or need it. One thread per row."""
-    while True:
-        first = fetch_add(taken, 0, CHUNK)
-        if first >= rows.size - 1:
-            return
-        for r in range(first, min(first + CHUNK, rows.size - 1)):
-            u, count = sources[rows[r]], new_arcs[r]
-            start, used = np.int64(places[u, START]) * UNIT, np.int64(places[u, USED])
-            ordered, deleted = np.int64(places[u, ORDERED]), np.int64(places[u, DEAD])
-            longest = max(SHORT_TAIL, 8 * np.int64(sqrt(ordered)))
-            fits = used + count <= np.int64(capacities[u]) * UNIT and used - ordered + count <= longest
-            if not moves[r, 0] and fits and deleted <= used // 4 + UNIT:
-                if count:
-                    _merge_into_tail(start + ordered, start + used, count, rows[r + 1] - 1, targets, weights, came,
-                                     cells, cell_weights)  # fmt: skip
-                    places[u, USED] += count
-                continue
-            if moves[r, 0]:
-                old, source, source_weights = (moves[r, 0] - 1) * UNIT, cells, cell_weights
-            else:
-                old, source = 0, cells[start : start + used].copy()
-                source_weights = cell_weights[start : start + used].copy() if weights.size else cell_weights
-            _merge_row(old, ordered, used, source, source_weights, rows[r], rows[r + 1], targets, weights, came, start,
-                       cells, cell_weights)  # fmt: skip
-            total = used - deleted + count
-            places[u, USED], places[u, ORDERED], places[u, DEAD] = total, total, 0
-
-
-@njit(**JIT)
-def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_weights):
-    """Merge the new arcs among the mutations up to k into the ordered cells first to last, from the back."""
-    dead = dead_bit(cells)
-    e, to = last - 1, last + count - 1
-    while count > 0:
-        if came[k] != 3:
-            k -= 1
-            continue
-        if e >= first and (cells[e] & ~dead) > targets[k]:
-            cells[to] = cells[e]
+def list_changes(sources, targets, weights, order, outcomes, gone, came, old_weights, cell_weights):
+    """Return arcs that are gone and arcs that are new (ends and weights), and the outcomes as mutations were given."""
+    num_gone = num_new = 0
+    for k in range(gone.size):
+        num_gone += gone[k]
+        num_new += came[k] > 0
+    removed_from, removed_to = np.empty(num_gone, sources.dtype), np.empty(num_gone, sources.dtype)
+    added_from, added_to = np.empty(num_new, sources.dtype), np.empty(num_new, sources.dtype)
+    removed_weights = np.empty(num_gone if weights.size else 0, cell_weights.dtype)
+    added_weights = np.empty(num_new if weights.size else 0, cell_weights.dtype)
+    as_given = np.empty(gone.size, np.uint8)
+    num_gone = num_new = 0
+    for k in range(gone.size):
+        as_given[order[k]] = outcomes[k]
+        if gone[k]:
+            removed_from[num_gone], removed_to[num_gone] = sources[k], targets[k]
             if weights.size:
-                cell_weights[to] = cell_weights[e]
-            e -= 1
-        else:
-            cells[to] = targets[k]
+                removed_weights[num_gone] = old_weights[k]
+            num_gone += 1
+        if came[k]:
+            added_from[num_new], added_to[num_new] = sources[k], targets[k]
             if weights.size:
-                cell_weights[to] = weights[k]
-            k -= 1
-            count -= 1
-        to -= 1
-
-
-@njit(**JIT)
-def _merge_row(
-    old, ordered, used, source, source_weights, k, k_end, targets, weights, came, to, cells, cell_weights
-):  # fmt: skip
-    """Write the two parts of a row, without what is deleted, and its new arcs among the mutations k to k_end."""
-    dead = dead_bit(cells)
-    a, a_end, b, b_end = old, old + ordered, old + ordered, old + used
-    while True:
-        while a < a_end and source[a] & dead:
-            a += 1
-        while b < b_end and source[b] & dead:
-            b += 1
-        while k < k_end and came[k] != 3:
-            k += 1
-        takes_a = a < a_end and (b == b_end or source[a] <= source[b])
-        e = a if takes_a else b
-        if k < k_end and (e == b_end or targets[k] < source[e]):
-            cells[to] = targets[k]
-            if weights.size:
-                cell_weights[to] = weights[k]
-            k += 1
-        elif e < b_end:
-            cells[to] = source[e]
-            if weights.size:
-                cell_weights[to] = source_weights[e]
-            if takes_a:
-                a += 1
-            else:
-                b += 1
-        else:
-            return
-        to += 1
+                added_weights[num_new] = weights[k]
+            num_new += 1
+    return (removed_from, removed_to, removed_weights), (added_from, added_to, added_weights), as_given

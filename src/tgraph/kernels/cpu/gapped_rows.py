@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import OFFSET_DTYPE
-from tgraph.kernels.cpu.arc_changes import find_blocks, leave_blocks, search_rows, units_to_move, write_rows
+from tgraph.kernels.cpu.arc_changes import change_rows, list_changes
 from tgraph.kernels.cpu.arc_order import arc_order
 from tgraph.kernels.cpu.gapped_layout import DEAD, NUM_SIZES, START, UNIT, USED, copy_rows, lay_out, spread_rows
+from tgraph.kernels.cpu.row_writes import find_blocks, leave_blocks, write_moved_rows
 from tgraph.kernels.cpu.team import as_unsigned, run_team, team_size
 from tgraph.runtime.protocol import Array
 
@@ -143,24 +144,21 @@ class GappedRows:
         num_new = int(mutations.sources[-1]) + 1 - self.num_vertices if mutations.sources.size else 0
         places = grown(self.places, num_new) if num_new > 0 else self.places
         size = team_size(mutations.sources.size * WORK_PER_ARC)
-        return self._search(mutations, replace, False, places, size)[0].outcomes
+        return self._change(mutations, replace, False, places, size)[0].outcomes
 
     def apply(self, mutations: Mutations, replace: bool, num_threads: int | None = None) -> ArcChanges:
         """Change rows: delete, change weights, then insert; with `replace`, inserting an arc that exists changes it.
 
         One thread per row, and the answer does not depend on the number of threads.
         """
-        self._make_room(mutations)
         size = team_size(mutations.sources.size * WORK_PER_ARC, num_threads)
-        changes, came, new_arcs = self._search(mutations, replace, True, self.places, size)
-        moves = np.zeros((new_arcs.size, 2), np.int64)
-        lists = self.neighbors, self._free
-        find_blocks(mutations.sources, mutations.rows, new_arcs, self.places, self.capacities, *lists, self._end, moves)
-        _run(write_rows, size, mutations, came, new_arcs, moves, *self._cells)
-        leave_blocks(moves, *lists)
+        changes, came, new_units = self._change(mutations, replace, True, self.places, size)
+        movers = np.flatnonzero(new_units)
+        if movers.size:
+            self._move_rows(mutations, came, movers, new_units, size)
         self._num_arcs += changes.added[0].size - changes.removed[0].size
         if self.num_cells > SPARSE * (self._num_arcs + self.num_vertices):
-            self._refill()
+            self._refill(0)
         return changes
 
     def rows(self) -> tuple[Array, Array, Array | None]:
@@ -175,51 +173,46 @@ class GappedRows:
         signed = neighbors.view(f"i{neighbors.itemsize}")
         return offsets, signed, weights if self.weighted else None
 
-    @property
-    def _cells(self) -> tuple[Array, ...]:
-        return self.places, self.capacities, self.neighbors, self.weights
-
-    def _search(
+    def _change(
         self, mutations: Mutations, replace: bool, writes: bool, places: Array, size: int
     ) -> tuple[ArcChanges, Array, Array]:
-        """Return what becomes of mutations, how each arc comes, and how many new cells every row needs."""
+        """Do mutations; return what they did, how each arc comes, and the units of rows that need another block."""
         count = mutations.sources.size
-        new_arcs = np.zeros(mutations.rows.size, np.int64)
-        outcomes, gone, came = (np.zeros(count, np.uint8) for _ in range(3))
-        old_weights = np.zeros(count if self.weighted else 0, self.weights.dtype)
+        new_units = np.zeros(max(mutations.rows.size - 1, 0), np.int64)
+        outcomes, gone, came = np.zeros((3, count), np.uint8)
+        old_weights = np.empty(count if self.weighted else 0, self.weights.dtype)
         how = self.multi_edges, replace, writes
         _run(
-            search_rows, size, mutations, *how, outcomes, gone, came, old_weights, new_arcs, places, places.reshape(-1),
-            self.neighbors, self.weights,
+            change_rows, size, mutations, *how, outcomes, gone, came, old_weights, new_units, places,
+            places.reshape(-1), self.capacities, self.neighbors, self.weights,
         )  # fmt: skip
-        in_order = np.empty(count, np.uint8)
-        in_order[mutations.order] = outcomes
-        was, now = np.flatnonzero(gone), np.flatnonzero(came)
-        removed = mutations.sources[was], mutations.targets[was], old_weights[was] if self.weighted else old_weights
-        added = mutations.sources[now], mutations.targets[now], mutations.weights[now] if self.weighted else old_weights
-        return ArcChanges(removed, added, in_order), came, new_arcs
+        arcs = mutations.sources, mutations.targets, mutations.weights, mutations.order
+        removed, added, as_given = list_changes(*arcs, outcomes, gone, came, old_weights, self.weights)
+        return ArcChanges(removed, added, as_given), came, new_units
 
-    def _make_room(self, mutations: Mutations) -> None:
-        """Write all rows anew if those that move might not fit behind the others."""
-        if int(self._end[0]) + self._units_to_move(mutations) > self.neighbors.size // UNIT:
-            self._refill(mutations)
+    def _move_rows(self, mutations: Mutations, came: Array, movers: Array, new_units: Array, size: int) -> None:
+        """Write the rows that have no room for their new arcs into larger blocks."""
+        num_units = int(new_units.sum())
+        if int(self._end[0]) + num_units > self.neighbors.size // UNIT:
+            self._refill(num_units)
+        moves = np.empty((movers.size, 2), np.int64)
+        lists = self.neighbors, self._free
+        rows = mutations.sources, mutations.rows, movers
+        find_blocks(*rows, new_units, self.places, self.capacities, *lists, self._end, moves)
+        cells = self.places, self.capacities, self.neighbors, self.weights
+        _run(write_moved_rows, size, mutations, came, movers, moves, *cells)
+        leave_blocks(moves, *lists)
 
-    def _refill(self, coming: Mutations | None = None) -> None:
-        """Write all rows anew, so that there is room for what is coming and none is wasted."""
+    def _refill(self, num_units: int) -> None:
+        """Write all rows anew, so that none is wasted and there is room for so many units that are coming."""
         offsets, neighbors, weights = self.rows()
         cells = as_unsigned(neighbors), self.weights if weights is None else weights
-        self._fill(as_unsigned(offsets), *cells, coming)
+        self._fill(as_unsigned(offsets), *cells, num_units)
 
-    def _units_to_move(self, mutations: Mutations) -> int:
-        """Return how much room rows may need that have too small a gap."""
-        kinds = mutations.rows, mutations.kinds
-        return int(units_to_move(mutations.sources, *kinds, self.places, self.capacities))
-
-    def _fill(self, offsets: Array, neighbors: Array, weights: Array, coming: Mutations | None = None) -> None:
-        """Lay out compressed rows with gaps between them, and room behind them also for what is coming."""
+    def _fill(self, offsets: Array, neighbors: Array, weights: Array, num_coming: int = 0) -> None:
+        """Lay out compressed rows with gaps between them, and room behind them also for units that are coming."""
         units = lay_out(offsets, self.places, self.capacities)
-        needed = 0 if coming is None else self._units_to_move(coming)
-        num_cells = (units + units // RESERVE + needed) * UNIT
+        num_cells = (units + units // RESERVE + num_coming) * UNIT
         self.neighbors = self._new_cells(num_cells, neighbors.dtype)
         self.weights = self._new_cells(num_cells if self.weighted else 0, weights.dtype)
         self._end = np.array([units], np.int64)  # in units: what is behind was never used

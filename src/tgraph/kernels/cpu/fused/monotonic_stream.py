@@ -30,7 +30,7 @@ from tgraph.errors import InvalidProgramError
 from tgraph.kernels.cpu.fused.monotonic_text import REDUCE, write_text
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
-from tgraph.kernels.cpu.gapped_rows import WORK_PER_ARC, GappedRows, grown
+from tgraph.kernels.cpu.gapped_rows import GappedRows, grown
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph, RowReads
 from tgraph.kernels.cpu.team import run_team, team_size
 from tgraph.kernels.cpu.watch import SHARED_SIZE
@@ -39,6 +39,9 @@ from tgraph.runtime.protocol import Array
 WAVES, INVALID, NEXT, LISTED, FOLLOWED = 120, 136, 144, 152, 160  # counters in `shared`
 FAR_ROWS, FAR_CELLS, NEAR_ROWS, NEAR_CELLS, COPIED = 168, 176, 184, 192, 200
 QUEUED = 4
+WORK_PER_CHANGE = (
+    2  # following a changed arc takes as long as going through so many edges; threads meet often meanwhile
+)
 NUM_LOCKS = 1024
 
 
@@ -139,7 +142,7 @@ class MonotonicStream:
 
     def follow(self, gone: tuple[Array, Array], new: tuple[Array, Array, Array]) -> Followed:
         """Follow arcs that are gone (senders, receivers) and new (senders, receivers, weights)."""
-        return self._follow(gone, new, team_size((gone[0].size + new[0].size) * WORK_PER_ARC), 0)
+        return self._follow(gone, new, team_size((gone[0].size + new[0].size) * WORK_PER_CHANGE), 0)
 
     def _follow(
         self, gone: tuple[Array, Array], new: tuple[Array, Array, Array], size: int, num_coming: int

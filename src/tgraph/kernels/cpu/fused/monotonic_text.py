@@ -61,8 +61,6 @@ def hangs_elsewhere(u, v, parents, states):
 
 @njit(**JIT)
 def offer(v, m, u, sent, locks, states, parents, listed, old_values, queue, values, improves, shared):
-    if not differs(values[v], Value({reduce}(values[v], Value(m)))):
-        return
     while not compare_swap(locks, v & LOCKS, np.int64(0), np.int64(1)):
         relax()
     old = load(values, v)
@@ -178,7 +176,8 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
             u, v = np.uint64(new_from[i]), np.uint64(new_to[i])
             sent = values[u]
             m = {new_message}
-            offer(v, m, u, sent, locks, states, parents, listed, old_values, coming, values, improves, shared)
+            if differs(values[v], Value({reduce}(values[v], Value(m)))):
+                offer(v, m, u, sent, locks, states, parents, listed, old_values, coming, values, improves, shared)
     meeting, phase = end_phase(rank, size, shared, meeting, phase)
 
     # --- active vertices send ---
@@ -349,7 +348,8 @@ if states[u] & DOUBTFUL == 0:
 
 _SEND = """
 m = {message}
-offer(v, m, u, sent, locks, states, parents, listed, old_values, coming, values, improves, shared)
+if differs(values[v], Value({reduce}(values[v], Value(m)))):
+    offer(v, m, u, sent, locks, states, parents, listed, old_values, coming, values, improves, shared)
 """
 
 _ADOPT = """

@@ -1,0 +1,145 @@
+"""Rows with gaps, written: new arcs into tails, whole rows anew, and rows that move to a larger block."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class
+from tgraph.kernels.cpu.team import JIT
+
+SHORT_TAIL = 16  # cells
+CHUNK = 16  # rows that a thread takes at a time
+NEW_CELL = 3  # how an arc comes that has no cell yet
+
+
+@njit(**JIT)
+def find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves):
+    """Choose a block for every row that needs one; `moves` gets its old start and units."""
+    for m in range(movers.size):
+        u = sources[rows[movers[m]]]
+        number, units = size_class(new_units[movers[m]])
+        moves[m, 0], moves[m, 1] = places[u, START], capacities[u]
+        if free[number]:
+            start = free[number] - 1
+            free[number] = np.int64(cells[start * UNIT]) | (np.int64(cells[start * UNIT + 1]) << 32)
+        else:
+            start = end[0]
+            end[0] += units
+        places[u, START], capacities[u] = start, units
+
+
+@njit(**JIT)
+def leave_blocks(moves, cells, free):
+    """Put the blocks that rows have left into the lists of free ones."""
+    for m in range(moves.shape[0]):
+        if moves[m, 1]:
+            start, number = moves[m, 0], size_class(moves[m, 1])[0]
+            cells[start * UNIT] = cells.dtype.type(free[number] & 0xFFFFFFFF)
+            cells[start * UNIT + 1] = cells.dtype.type(free[number] >> 32)
+            free[number] = start + 1
+
+
+@njit(**JIT)
+def write_moved_rows(
+    rank, size, taken, sources, targets, weights, kinds, rows, came, movers, moves, places, capacities, cells,
+    cell_weights,
+):  # fmt: skip
+    """Write the rows that got another block, with their new arcs. One thread per row."""
+    while True:
+        first = fetch_add(taken, 0, CHUNK)
+        if first >= movers.size:
+            return
+        for m in range(first, min(first + CHUNK, movers.size)):
+            k, k_end, count = rows[movers[m]], rows[movers[m] + 1], 0
+            for one in range(k, k_end):
+                count += came[one] == NEW_CELL
+            write_row(
+                sources[k], moves[m, 0] * UNIT, count, k, k_end, targets, weights, came, places, capacities, cells,
+                cell_weights,
+            )  # fmt: skip
+
+
+@njit(**JIT, forceinline=True)
+def write_row(u, old, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights):
+    """Write the `count` new arcs among the mutations k to k_end into a row, which was at cell `old`; -1 = it stays."""
+    start, used = np.int64(places[u, START]) * UNIT, np.int64(places[u, USED])
+    ordered, deleted = np.int64(places[u, ORDERED]), np.int64(places[u, DEAD])
+    if old < 0:
+        longest = max(SHORT_TAIL, 8 * np.int64(sqrt(ordered)))
+        fits = used + count <= np.int64(capacities[u]) * UNIT and used - ordered + count <= longest
+        if fits and deleted <= used // 4 + UNIT:
+            _merge_into_tail(
+                start + ordered, start + used, count, k_end - 1, targets, weights, came, cells, cell_weights
+            )  # fmt: skip
+            places[u, USED] += count
+            return
+        source = cells[start : start + used].copy()
+        source_weights = cell_weights[start : start + used].copy() if weights.size else cell_weights
+        _merge_row(0, ordered, used, source, source_weights, k, k_end, targets, weights, came, start, cells,
+                   cell_weights)  # fmt: skip
+    else:
+        _merge_row(old, ordered, used, cells, cell_weights, k, k_end, targets, weights, came, start, cells,
+                   cell_weights)  # fmt: skip
+    total = used - deleted + count
+    places[u, USED], places[u, ORDERED], places[u, DEAD] = total, total, 0
+
+
+@njit(**JIT, forceinline=True)
+def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_weights):
+    """Merge the new arcs among the mutations up to k into the ordered cells first to last, from the back."""
+    dead = dead_bit(cells)
+    e, to = last - 1, last + count - 1
+    while count > 0:
+        if came[k] != NEW_CELL:
+            k -= 1
+            continue
+        if e >= first and (cells[e] & ~dead) > targets[k]:
+            cells[to] = cells[e]
+            if weights.size:
+                cell_weights[to] = cell_weights[e]
+            e -= 1
+        else:
+            cells[to] = targets[k]
+            if weights.size:
+                cell_weights[to] = weights[k]
+            k -= 1
+            count -= 1
+        to -= 1
+
+
+@njit(**JIT)
+def _merge_row(
+    old, ordered, used, source, source_weights, k, k_end, targets, weights, came, to, cells, cell_weights
+):  # fmt: skip
+    """Write the two parts of a row, without what is deleted, and its new arcs among the mutations k to k_end."""
+    dead = dead_bit(cells)
+    a, a_end, b, b_end = old, old + ordered, old + ordered, old + used
+    while True:
+        while a < a_end and source[a] & dead:
+            a += 1
+        while b < b_end and source[b] & dead:
+            b += 1
+        while k < k_end and came[k] != NEW_CELL:
+            k += 1
+        takes_a = a < a_end and (b == b_end or source[a] <= source[b])
+        e = a if takes_a else b
+        if k < k_end and (e == b_end or targets[k] < source[e]):
+            cells[to] = targets[k]
+            if weights.size:
+                cell_weights[to] = weights[k]
+            k += 1
+        elif e < b_end:
+            cells[to] = source[e]
+            if weights.size:
+                cell_weights[to] = source_weights[e]
+            if takes_a:
+                a += 1
+            else:
+                b += 1
+        else:
+            return
+        to += 1
