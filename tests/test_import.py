@@ -9,7 +9,8 @@ import pytest
 
 import tgraph as tg
 
-HEAVY = ("torch", "jax", "tensorflow", "numba", "triton", "polars", "pandas", "networkx", "scipy", "rich", "typer", "z3")
+RUNTIMES = ("torch", "jax", "tensorflow", "numba", "triton")
+HEAVY = (*RUNTIMES, "polars", "pandas", "networkx", "scipy", "rich", "typer", "z3")
 
 
 def run_python(code: str) -> str:

@@ -19,7 +19,7 @@ from tgraph.runtime.jax.selecting import is_used, owners_of_places
 from tgraph.runtime.jax.tensor import JaxTensor, bucket, elementwise, padded_to
 
 _SCATTER_NAMES = {"min": "min", "max": "max", "sum": "add", "any": "max", "count": "add"}
-_REDUCE_NAMES = {"min": jnp.min, "max": jnp.max, "sum": jnp.sum, "any": jnp.any}
+_REDUCTIONS: dict[str, Any] = {"min": jnp.min, "max": jnp.max, "sum": jnp.sum, "any": jnp.any}
 
 
 def reduce(tensor: JaxTensor, op: str) -> JaxTensor:
@@ -38,7 +38,7 @@ def _reduce(array: jax.Array, size: Any, op: str) -> jax.Array:
     used = jnp.where(is_used(array, size), array, start)
     if not array.shape[0]:
         return start.reshape(1)
-    reduced = _REDUCE_NAMES[op](used).astype(array.dtype).reshape(1)
+    reduced = _REDUCTIONS[op](used).astype(array.dtype).reshape(1)
     if op in ("min", "max") and jnp.issubdtype(array.dtype, jnp.floating):  # on the CPU, XLA loses NaN in long arrays
         reduced = jnp.where(jnp.isnan(used).any(), jnp.nan, reduced)
     return reduced
