@@ -22,7 +22,8 @@ a memory budget and on JAX.
 
 - **fused**: compiled kernels, on the CPU's memory whatever the runtime; `kernel="plain"` runs primitives instead where
   that is said.
-- **plain**: the runtime's own primitives. On other devices this is tested on a fake one; no GPU has run it yet.
+- **plain**: the runtime's own primitives. On other devices this is tested on a fake one; no GPU has run it yet. With
+  Triton, the part of an algorithm that is a program is compiled for torch's GPUs too ([GPUs](gpu.md)).
 - **runs**: within the budget, fused or plain as the program allows; the trace says which. Beside a device of torch
   (`tg.offload`) see [larger than memory](larger_than_memory.md).
 - **CPU**: the graph is copied to the CPU, and the result back.

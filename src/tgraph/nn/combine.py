@@ -44,8 +44,8 @@ def aggregate_and_combine(
     >>> placement = Placement("combine_first")
     >>> aggregate_and_combine(block, x, weight, f="mean", placement=placement).tolist()
     [[0.0], [1.0], [6.5]]
-    >>> [(entry.direction, entry.order) for entry in placement.trace]
-    [('forward', 'combine_first')]
+    >>> placement.trace[0].direction, placement.trace[0].order
+    ('forward', 'combine_first')
     """
     if f not in ("sum", "mean"):
         raise InvalidArgumentError(f"f={f!r} cannot change places with a combination; use 'sum' or 'mean', or pull")

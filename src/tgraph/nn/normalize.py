@@ -40,8 +40,8 @@ def normalized(graph: Graph, kind: str = "symmetric", self_loops: bool = True) -
 
     >>> import tgraph as tg
     >>> path = tg.from_edges([0, 1], [1, 2], directed=False, runtime="numpy")
-    >>> [round(float(weight), 3) for weight in normalized(path).weights]
-    [0.5, 0.408, 0.408, 0.333, 0.408, 0.408, 0.5]
+    >>> tuple(round(float(weight), 3) for weight in normalized(path).weights)
+    (0.5, 0.408, 0.408, 0.333, 0.408, 0.408, 0.5)
     """
     check_choice("kind", kind, KINDS)
     looped = with_self_loops(graph) if self_loops else graph

@@ -241,9 +241,9 @@ class Loader(Pipeline):
     >>> features, labels = torch.eye(4), torch.tensor([0, 1, 0, 1])
     >>> with Loader(graph, None, (2,), 2, features=features, labels=labels, shuffle=False) as loader:
     ...     for batch in loader:
-    ...         print(batch.targets.tolist(), batch.labels.tolist(), batch.vertices.tolist(), batch.features.shape)
-    [0, 1] [0, 1] [0, 1, 2] torch.Size([3, 4])
-    [2, 3] [0, 1] [2, 3, 0] torch.Size([3, 4])
+    ...         print(batch.targets, batch.labels, batch.vertices, batch.features.shape)
+    tensor([0, 1]) tensor([0, 1]) tensor([0, 1, 2]) torch.Size([3, 4])
+    tensor([2, 3]) tensor([0, 1]) tensor([2, 3, 0]) torch.Size([3, 4])
     """
 
     def __init__(

@@ -28,8 +28,8 @@ class PyGBatches:
     >>> import tgraph as tg
     >>> graph = tg.generate.rmat(8, 8, seed=1, runtime="torch")
     >>> loader = Loader(graph, range(100), (3, 2), 50, features=torch.ones(256, 4), shuffle=False)
-    >>> [(batch.batch_size, batch.x.shape[0] == batch.n_id.shape[0]) for batch in PyGBatches(loader)]
-    [(50, True), (50, True)]
+    >>> tuple((batch.batch_size, batch.x.shape[0] == batch.n_id.shape[0]) for batch in PyGBatches(loader))
+    ((50, True), (50, True))
     """
 
     def __init__(self, loader: Loader) -> None:

@@ -67,8 +67,8 @@ class NeighborSampler:
     >>> import tgraph as tg
     >>> graph = tg.from_edges([1, 2, 3, 4, 5], [0, 0, 0, 3, 3], runtime="numpy")
     >>> sample = NeighborSampler(graph, fanouts=(2, -1)).sample([0])
-    >>> [(block.num_targets, block.num_sources, block.num_edges) for block in sample.blocks]
-    [(3, 4, 3), (1, 3, 2)]
+    >>> tuple((block.num_targets, block.num_sources, block.num_edges) for block in sample.blocks)
+    ((3, 4, 3), (1, 3, 2))
     >>> sample.vertices.tolist()
     [0, 2, 1, 3]
     """
