@@ -40,7 +40,7 @@ def two_circles(size: int = 40) -> LabelledVertices:
 def test_classes_are_learnt(make: Any, fanouts: tuple[int, ...] | None) -> None:
     torch.manual_seed(0)
     data = two_circles()
-    training = train_vertices(make(8, 8, 2), data, Plan(epochs=80, progress="off"), fanouts=fanouts, batch_size=7)
+    training = train_vertices(make(8, 16, 2), data, Plan(epochs=80, progress="off"), fanouts=fanouts, batch_size=7)
     assert training.scores["accuracy"] > 0.8
     assert training.epochs[-1].loss < training.epochs[0].loss
 
