@@ -42,7 +42,7 @@ def assert_same(run: Any, rtol: float = 0, **how: Any) -> Any:
 
 
 def rounding(dtype: str, graph: tg.Graph, iterations: int) -> float:
-    """Return how far two orders of summing values that are not negative may lie apart: half an ulp per term and path."""
+    """Return how far two orders of summing values that are not negative may lie apart: half an ulp per term."""
     if not dtype.startswith("float"):
         return 0.0
     return iterations * (2 * graph.num_edges + 1) * float(np.finfo(dtype).eps)

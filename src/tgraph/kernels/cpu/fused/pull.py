@@ -382,7 +382,7 @@ class PullRun:
         self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
         self._swaps = has_new and not program.asynchronous
         self._rows, self._constants = rows, program.constants
-        compile_worker(self._worker, 0, 0.0, *self._arguments(*_traced(0)))
+        compile_worker(self._worker, 0, 0.0, *self._arguments(*traced(0)))
 
     def advance(
         self, limit: int, tolerance: float, look: Callable[[int], None] | None = None
@@ -391,17 +391,11 @@ class PullRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        residuals, times = _traced(limit)
-        watch, interrupted = Watch(look), False
-        try:
-            watch.run(self._worker, self._size, limit, float(tolerance), *self._arguments(residuals, times))
-        except KeyboardInterrupt:
-            interrupted = True
-        done = int(watch.shared[DONE])
-        if self._swaps and done % 2:
+        found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, look)
+        if self._swaps and found[0].size % 2:
             for name, new in self._new.items():
                 self._fields[name][:] = new
-        return residuals[:done], np.diff(times[: done + 1]), interrupted
+        return found
 
     def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
         """Return what the worker takes; the fields are looked up anew, for the caller may have put others there."""
@@ -409,6 +403,25 @@ class PullRun:
         return (*self._before, residuals, times, self._nothing, *arrays)
 
 
-def _traced(limit: int) -> tuple[Array, Array]:
+def traced(limit: int) -> tuple[Array, Array]:
     """Return room for the residual of every iteration and for the ticks around them."""
     return np.zeros(limit), np.zeros(limit + 1, np.int64)
+
+
+def advance_traced(
+    worker: Callable[..., None],
+    size: int,
+    limit: int,
+    tolerance: float,
+    arguments: Callable[[Array, Array], tuple[Any, ...]],
+    look: Callable[[int], None] | None,
+) -> tuple[Array, Array, bool]:
+    """Let a worker do up to `limit` iterations; return their residuals and ticks, and whether the user interrupted."""
+    residuals, times = traced(limit)
+    watch, interrupted = Watch(look), False
+    try:
+        watch.run(worker, size, limit, float(tolerance), *arguments(residuals, times))
+    except KeyboardInterrupt:
+        interrupted = True
+    done = int(watch.shared[DONE])
+    return residuals[:done], np.diff(times[: done + 1]), interrupted
