@@ -7,7 +7,8 @@ neighbour is found by two binary searches, and a row is still one stretch of mem
 
 Blocks are of a few sizes (four between a power of two and the next), so that one that was left can be used again.
 Starts are multiples of `UNIT` cells. Memory: 20 bytes per vertex, and for every edge a cell of 4 bytes (8 with 2^31
-vertices or more) and one of its weight; about an eighth of the cells is gap.
+vertices or more) and one of its weight; about an eighth of the cells is gap. Where batches have left many cells unused,
+all rows are written anew.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tgraph.kernels.cpu.team import as_unsigned, run_team, team_size
 from tgraph.runtime.protocol import Array
 
 RESERVE = 4  # one part in so many of the cells is kept for rows that will move
-SPARSE = 4  # times the arcs and vertices: with more cells, rows are written anew
+SPARSE = 1.3  # times the cells per arc and vertex of rows that were just written: with more, all are written anew
 WORK_PER_ARC = 10  # finding and changing an arc takes as long as going through so many edges
 
 
@@ -157,7 +158,7 @@ class GappedRows:
         if movers.size:
             self._move_rows(mutations, came, movers, new_units, size)
         self._num_arcs += changes.added[0].size - changes.removed[0].size
-        if self.num_cells > SPARSE * (self._num_arcs + self.num_vertices):
+        if self.num_cells > SPARSE * self._cells_at_first * (self._num_arcs + self.num_vertices):
             self._refill(0)
         return changes
 
@@ -218,6 +219,7 @@ class GappedRows:
         self._end = np.array([units], np.int64)  # in units: what is behind was never used
         self._free = np.zeros(NUM_SIZES, np.int64)  # 1 + the first free block of each size; each leads to the next
         self._num_arcs = neighbors.size
+        self._cells_at_first = self.num_cells / max(neighbors.size + self.num_vertices, 1)  # per arc and vertex
         size = team_size(neighbors.size)
         run_team(spread_rows, size, offsets, neighbors, weights, self.places, self.neighbors, self.weights)
 
