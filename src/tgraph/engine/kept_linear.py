@@ -26,6 +26,7 @@ from tgraph.runtime import Array
 
 FOLLOWED_PART = 0.25  # of the edges: if more would have to be followed, a sweep over all finds out as well
 BATCHES_FOLLOWED = 64  # one after the other: then a sweep over all takes away what rounding has added up to
+CORRECTIONS = 6  # sweeps: what is still pending then falls slowly, and faster if new values are used at once
 MOST_SWEEPS = 10_000  # of a batch; values that settle do so after far fewer
 
 
@@ -48,10 +49,7 @@ class Accumulative(KeptProgram):
         self._follower = LinearFollower(self._kernel_program, len(send), send[0].neighbors.dtype)
         self.fields = {name: np.ascontiguousarray(tensor) for name, tensor in fields.items()}
         self._pending, self._num_followed = np.zeros(0), 0
-        trace, at_once = Trace("streaming", "fused"), replace(self._kernel_program, asynchronous=True)
-        if graph.num_places:
-            self._settle(trace, PullRun(at_once, self._sides(), self.fields), "auto")
-        self._find_pending(trace)
+        self._settle(Trace("streaming", "fused"), "auto")
 
     def update(self, applied: Applied) -> ValueChanges:
         """Follow a batch."""
@@ -62,9 +60,9 @@ class Accumulative(KeptProgram):
         if not self._follow(applied, old, constants, trace):
             self._find_pending(trace)
         trace.seconds["follow"] = time.perf_counter() - started
-        if add_up(self._pending) > self.program.tolerance:
-            correction = LinearCorrection(self._kernel_program, self._sides(), self.fields, self._pending)
-            self._settle(trace, correction, "off")
+        is_settled = add_up(self._pending) <= self.program.tolerance  # NaN is not
+        if not is_settled and not self._correct(trace):
+            self._settle(trace, "off")
         before, now = old[self._plan.main_field], self.values
         changed = find_changed(before, now, self.program.tolerance / max(now.size, 1))
         return ValueChanges(changed, before[changed], now[changed], trace)
@@ -125,12 +123,24 @@ class Accumulative(KeptProgram):
     def _sides(self) -> list[GappedSide]:
         return [GappedSide(side) for side in rows_to_pull(self.program, self.graph)]
 
-    def _settle(self, trace: Trace, run: PullRun | LinearCorrection, show: str) -> None:
-        """Go over all vertices until no more than the tolerance is pending."""
-        residuals = self._sweep(trace, run, MOST_SWEEPS, show)
+    def _correct(self, trace: Trace) -> bool:
+        """Send on what is pending; say whether no more than the tolerance is left."""
+        correction = LinearCorrection(self._kernel_program, self._sides(), self.fields, self._pending)
+        residuals = self._sweep(trace, correction, CORRECTIONS)
+        return bool(residuals[-1] <= self.program.tolerance)
+
+    def _settle(self, trace: Trace, show: str) -> None:
+        """Use new values at once (Gauss-Seidel by blocks) until a sweep changes no more than the tolerance."""
+        if self.graph.num_places:
+            at_once = replace(self._kernel_program, asynchronous=True)
+            residuals = self._sweep(trace, PullRun(at_once, self._sides(), self.fields), MOST_SWEEPS, show)
+            self._refuse_unsettled(residuals)
+        self._find_pending(trace)
+
+    def _refuse_unsettled(self, residuals: Array) -> None:
         if not np.isfinite(residuals).all():
             raise InvalidProgramError("values do not settle: they grow beyond all numbers; use smaller factors")
-        if residuals.size and residuals[-1] > self.program.tolerance:
+        if residuals[-1] > self.program.tolerance:
             raise InvalidProgramError(
                 f"values do not settle: the last of {residuals.size} sweeps changed them by {residuals[-1]:.3g}, and "
                 f"{self.program.tolerance:.3g} is allowed; use a larger tolerance"
