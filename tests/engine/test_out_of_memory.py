@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -554,3 +555,10 @@ def test_an_empty_graph_has_empty_results() -> None:
     with stored(tg.from_edges([], [], num_vertices=0, runtime="numpy")) as far:
         assert tg.pagerank(far).ranks.tolist() == []
         assert tg.wcc(far).labels.tolist() == []
+
+
+@pytest.mark.parametrize("find", [tg.eigenvector, partial(tg.bfs, source=0), partial(tg.sssp, source=0)])
+def test_a_store_without_incoming_edges_says_what_to_do(find: Any, tmp_path: Path) -> None:
+    tg.write(tg.generate.rmat(6, 4, seed=1, runtime="numpy"), tmp_path / "one_way.safetensors")
+    with pytest.raises(InvalidArgumentError, match="reverse=True"):
+        find(tg.open(tmp_path / "one_way.safetensors", "1MiB"))

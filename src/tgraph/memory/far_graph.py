@@ -86,21 +86,27 @@ class FarGraph(Graph):
 
     def adjacency(self, direction: str) -> Adjacency:
         """Return the mapped rows of outgoing (`"out"`) or incoming (`"in"`) edges."""
-        if direction == "in" and not self.has_in_edges:
-            raise InvalidArgumentError(
-                f"{self.path} has no incoming edges, and they cannot be built within a memory budget; write the file "
-                "with tgraph.write(graph, path, reverse=True)"
-            )
+        self._check_has(direction)
         return super().adjacency(direction)
 
     def far_rows(self, direction: str) -> tuple[FarArray, FarArray | None]:
         """Return where the neighbours and the weights of one direction lie in the file."""
+        self._check_has(direction)
         neighbors, weights = _NAMES["out" if not self.directed else direction]
         return self._places[neighbors], self._places.get(weights)
 
     def far_offsets(self, direction: str) -> FarArray:
         """Return where the offsets of one direction lie in the file."""
+        self._check_has(direction)
         return self._places[_OFFSETS["out" if not self.directed else direction]]
+
+    def _check_has(self, direction: str) -> None:
+        """Raise if the file does not have the rows of a direction."""
+        if direction == "in" and not self.has_in_edges:
+            raise InvalidArgumentError(
+                f"{self.path} has no incoming edges, and they cannot be built within a memory budget; write the file "
+                "with tgraph.write(graph, path, reverse=True)"
+            )
 
     def open_file(self) -> FarFile:
         """Open the file to be read, by as many threads as the budget has room for."""
