@@ -185,3 +185,12 @@ def test_refuses_compression_labels_and_absent_files(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="header"):
         store.read(tmp_path / "text.safetensors")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["text.safetensors"]
+
+
+def test_nothing_is_copied_where_an_odd_number_of_targets_lies_before_the_weights(tmp_path: Path) -> None:
+    path = tmp_path / "odd.safetensors"
+    tg.write(tg.from_edges([0, 1, 2], [1, 2, 0], np.array([1, 2, 3], np.int32), runtime="numpy"), path)
+    weights = tg.read(path, runtime="numpy").weights
+    assert weights.ctypes.data % 8 == 4
+    assert weights.flags.aligned
+    assert not weights.flags.owndata

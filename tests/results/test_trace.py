@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import tgraph as tg
@@ -45,8 +46,10 @@ def test_to_dicts(trace: Trace) -> None:
 
 
 def test_to_json(trace: Trace) -> None:
+    trace.parameters["source"] = np.int64(3)
     read = json.loads(trace.to_json())
-    assert read == {"engine": "in_memory", "kernel": "plain", "seconds": {"init": 0.5}, "iterations": trace.to_dicts()}
+    parts = {"engine": "in_memory", "kernel": "plain", "parameters": {"source": "3"}, "seconds": {"init": 0.5}}
+    assert read == {**parts, "iterations": trace.to_dicts()}
 
 
 def test_to_pandas(trace: Trace) -> None:

@@ -19,6 +19,7 @@ from tgraph.graph import Graph
 from tgraph.graph.check import rows_ascend
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 from tgraph.task import Task, uses_kernels
@@ -65,6 +66,7 @@ class Betweenness(Program):
             counts = where(found, maximum(totals / largest, LEAST), counts)
 
 
+@recorded
 def betweenness(
     graph: Graph,
     *,

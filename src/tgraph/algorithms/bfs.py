@@ -18,6 +18,7 @@ from tgraph.elementwise import minimum, where
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -74,6 +75,7 @@ class Parents(Program):
         return True
 
 
+@recorded
 def bfs(
     graph: Graph, source: Any, *, parents: bool = True, max_iterations: int | None = None, **how: Unpack[How]
 ) -> Result:

@@ -20,6 +20,7 @@ from tgraph.graph import Graph
 from tgraph.operators import Subgraph, changed_mask, split_by_edges, tensorize
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 from tgraph.task import Task, uses_kernels
@@ -48,6 +49,7 @@ class CDLP(Program):
         return {"labels": graph.runtime.index_select(graph.runtime.asarray(order), fields["labels"])}
 
 
+@recorded
 def cdlp(graph: Graph, *, max_iterations: int = 10, **how: Unpack[How]) -> Result:
     """Find communities: vertices that took over the same label from their neighbours.
 

@@ -20,6 +20,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 from tgraph.task import Task, uses_kernels
@@ -59,6 +60,7 @@ class Closeness(Program):
             fields["inverses"] = fields["inverses"] + where(there, times / depth, 0.0)
 
 
+@recorded
 def closeness(
     graph: Graph,
     *,

@@ -17,6 +17,7 @@ from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 from tgraph.task import Task, uses_kernels
@@ -60,6 +61,7 @@ class ColoringResult(Result):
         return _as_coloring(super().to(runtime, device))
 
 
+@recorded
 def coloring(graph: Graph, seed: int = 0, **how: Unpack[How]) -> ColoringResult:
     """Give neighbours different colours, with few colours; directions do not matter and self-loops are ignored.
 

@@ -17,6 +17,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
@@ -59,6 +60,7 @@ class WeightedEigenvector(Eigenvector):
         return scores * weight
 
 
+@recorded
 def eigenvector(
     graph: Graph, tol_l1: float = 1e-6, max_iterations: int = 1000, *, weighted: bool = False, **how: Unpack[How]
 ) -> Result:

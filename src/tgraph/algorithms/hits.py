@@ -19,6 +19,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
@@ -55,6 +56,7 @@ class HITS(Program):
         return sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices)
 
 
+@recorded
 def hits(
     graph: Graph, tol_l1: float = 1e-8, max_iterations: int = 100, *, weighted: bool = False, **how: Unpack[How]
 ) -> Result:

@@ -14,6 +14,7 @@ from tgraph.graph import Graph
 from tgraph.operators import tensorize, vertex_select
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -48,6 +49,7 @@ class KCore(Program):
         return {"cores": fields["cores"]}
 
 
+@recorded
 def k_core(graph: Graph, **how: Unpack[How]) -> Result:
     """Find the core number of every vertex.
 

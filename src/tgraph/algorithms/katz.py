@@ -17,6 +17,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
@@ -46,6 +47,7 @@ class WeightedKatz(Katz):
         return scores * weight
 
 
+@recorded
 def katz(
     graph: Graph,
     alpha: float | None = None,

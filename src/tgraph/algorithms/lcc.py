@@ -14,6 +14,7 @@ from tgraph.algorithms.triangles import HalfEdges
 from tgraph.graph import Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -48,6 +49,7 @@ class LCC(Program):
         return 0.0
 
 
+@recorded
 def lcc(graph: Graph, **how: Unpack[How]) -> Result:
     """Find the local clustering coefficient of every vertex.
 

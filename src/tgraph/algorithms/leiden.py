@@ -20,11 +20,13 @@ from tgraph.algorithms.louvain import check_communities, finish, growth, start
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed
 from tgraph.results.communities import Communities
+from tgraph.results.recorded import recorded
 from tgraph.run import How
 from tgraph.runtime import Array
 from tgraph.task import Task
 
 
+@recorded
 def leiden(
     graph: Graph, *, resolution: float = 1.0, seed: int = 0, max_iterations: int | None = 2, **how: Unpack[How]
 ) -> Communities:

@@ -18,6 +18,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_whole
 from tgraph.results.communities import Communities
+from tgraph.results.recorded import recorded
 from tgraph.run import How
 from tgraph.runtime import Array
 from tgraph.task import Task
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tgraph.kernels.cpu.community_levels import Level
 
 
+@recorded
 def louvain(
     graph: Graph, *, resolution: float = 1.0, seed: int = 0, max_levels: int | None = None, **how: Unpack[How]
 ) -> Communities:

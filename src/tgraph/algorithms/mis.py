@@ -14,6 +14,7 @@ from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -53,6 +54,7 @@ def take_round(edges: Edges, order: Tensor, is_open: Tensor) -> tuple[Tensor, Te
     return taken, is_open & ~taken & ~beside
 
 
+@recorded
 def mis(graph: Graph, seed: int = 0, **how: Unpack[How]) -> Result:
     """Find a maximal independent set; edge directions do not matter and self-loops are ignored.
 

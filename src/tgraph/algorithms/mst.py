@@ -15,6 +15,7 @@ import numpy as np
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How
 from tgraph.runtime import Array
 from tgraph.task import Task
@@ -48,6 +49,7 @@ class SpanningForest(Result):
         return _with_edges(super().to(runtime, device), self.sources, self.targets, self.edge_weights)
 
 
+@recorded
 def mst(graph: Graph, **how: Unpack[How]) -> SpanningForest:
     """Find the minimum spanning forest of the graph without its directions.
 

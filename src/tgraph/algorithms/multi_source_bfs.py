@@ -18,6 +18,7 @@ from tgraph.elementwise import minimum, where
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 from tgraph.task import Task, uses_kernels
@@ -57,6 +58,7 @@ class MultiSourceBFS(Program):
         return {"levels": levels, "origins": runtime.astype(where(reached, nearest % count, -1), index_dtype(count))}
 
 
+@recorded
 def multi_source_bfs(
     graph: Graph,
     sources: Iterable[Any],

@@ -21,6 +21,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Array, Tensor
 
@@ -135,6 +136,7 @@ class StandingPageRank(PersonalizedPageRank):
         return self.damping * incoming + (total + self.rest) * jumps
 
 
+@recorded
 def pagerank(
     graph: Graph,
     damping: float = 0.85,

@@ -18,6 +18,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
@@ -56,6 +57,7 @@ class WeightedPHP(PHP):
         return scores * weight / where(strengths > 0, strengths, 1.0)
 
 
+@recorded
 def php(
     graph: Graph,
     source: Any,

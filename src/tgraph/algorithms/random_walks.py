@@ -16,6 +16,7 @@ import numpy as np
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_whole
+from tgraph.results.recorded import recorded
 from tgraph.results.walks import Walks
 from tgraph.run import How
 from tgraph.runtime import Array
@@ -24,6 +25,7 @@ from tgraph.task import Task
 LARGEST_LENGTH = 2**31 - 2
 
 
+@recorded
 def random_walks(
     graph: Graph,
     starts: Iterable[Any] | None = None,

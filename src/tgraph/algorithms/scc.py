@@ -17,6 +17,7 @@ from tgraph.graph import Graph
 from tgraph.operators import changed_mask
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -66,6 +67,7 @@ def _reaching_back(edges: Edges, colors: Tensor, found: Tensor) -> Tensor:
         found = reaching
 
 
+@recorded
 def scc(graph: Graph, **how: Unpack[How]) -> Result:
     """Find the strongly connected component of every vertex: who can be reached from it and reaches it.
 

@@ -23,6 +23,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Program
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 
@@ -116,6 +117,7 @@ class ShortestPathParents(Parents):
         return where(is_parent, source, self.nobody)
 
 
+@recorded
 def sssp(
     graph: Graph, source: Any, *, parents: bool = True, max_iterations: int | None = None, **how: Unpack[How]
 ) -> Result:

@@ -16,6 +16,7 @@ from tgraph.graph import Adjacency, Graph
 from tgraph.operators import split_by_edges
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
@@ -59,6 +60,7 @@ class TriangleCounts(Result):
         return TriangleCounts(**vars(super().to(runtime, device)))
 
 
+@recorded
 def triangles(graph: Graph, **how: Unpack[How]) -> TriangleCounts:
     """Count the triangles that every vertex is in.
 

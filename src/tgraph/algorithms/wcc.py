@@ -18,6 +18,7 @@ from tgraph.graph import Graph
 from tgraph.operators import changed_mask
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
+from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, streams_kernels, uses_kernels
@@ -49,6 +50,7 @@ class WCC(Program):
         return runtime.reduce(runtime.astype(changed_mask(labels, hooked), "int64"), "sum")
 
 
+@recorded
 def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) -> Result:
     """Find the component of every vertex; edge directions do not matter.
 

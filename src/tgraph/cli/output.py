@@ -68,12 +68,10 @@ def show_result(result: Result, top: int, field: str, smallest: bool, out: Path 
         write_result(result, out)
         console.print(f"wrote {out}")
     if trace is not None:
-        with replacing(trace) as temporary:
-            if trace.suffix.lower() == ".html":
-                from tgraph.results.plots import page
-
-                temporary.write_text(page(result.trace, f"{result.name} on {result.graph.describe()}"))
-            else:
+        if trace.suffix.lower() == ".html":
+            result.report(trace)
+        else:
+            with replacing(trace) as temporary:
                 temporary.write_text(result.trace.to_json())
         console.print(f"wrote {trace}")
 

@@ -217,8 +217,8 @@ def _map_tensors(path: FilePath) -> _Tensors:
         if len(entry["shape"]) != 1:
             kind = f"{kind} with {len(entry['shape'])} dimensions"
         elif kind in _DTYPES:
-            aligned = array if not array.size or array.ctypes.data % 8 == 0 else array.copy()
-            array = aligned.view(_DTYPES[kind])
+            is_aligned = not array.size or array.ctypes.data % np.dtype(_DTYPES[kind]).itemsize == 0
+            array = (array if is_aligned else array.copy()).view(_DTYPES[kind])
         tensors[name] = (kind, array)
     return tensors
 

@@ -1,4 +1,4 @@
-"""Drawings of a run, from its trace: `result.plot`, and the same in a page of its own.
+"""Drawings of a run for notebooks, from its trace: `result.plot`. A page of its own is a report (`results.report`).
 
 | kind | what it shows, iteration by iteration |
 |---|---|
@@ -8,10 +8,8 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import importlib.util
-import io
 from typing import Any
 
 from tgraph.errors import InvalidArgumentError, MissingDependencyError, check_choice
@@ -50,28 +48,3 @@ def draw(trace: Trace, kind: str, title: str) -> Any:
     axis.set_title(title, loc="left", fontsize=10)
     figure.legend(loc="outside upper right", ncols=4, fontsize=8)
     return figure
-
-
-def page(trace: Trace, title: str) -> str:
-    """Return an HTML page with the drawings and the table of a trace; nothing in it is loaded from elsewhere."""
-    kinds = [kind for kind in KINDS if kind != "transfers" or any(iteration.moved for iteration in trace)]
-    pictures = "\n".join(_svg(draw(trace, kind, kind)) for kind in kinds)
-    rows = trace.to_dicts()
-    names = list(rows[0]) if rows else []
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(row[name]))}</td>" for name in names) + "</tr>" for row in rows
-    )
-    return (
-        f"<!doctype html>\n<meta charset='utf-8'>\n<title>{html.escape(title)}</title>\n"
-        "<style>body{font-family:sans-serif;margin:2em} td,th{padding:.2em .8em;text-align:right}</style>\n"
-        f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(repr(trace))}</p>\n{pictures}\n"
-        f"<table>\n<tr>{head}</tr>\n{body}\n</table>\n"
-    )
-
-
-def _svg(figure: Any) -> str:
-    content = io.StringIO()
-    figure.savefig(content, format="svg", metadata={"Date": None})
-    text = content.getvalue()
-    return text[text.index("<svg") :]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import importlib
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError, MissingDependencyError
 from tgraph.graph import Graph
+from tgraph.io.files import replacing
 from tgraph.results.trace import Trace
 from tgraph.runtime import Array, Tensor
 
@@ -108,6 +111,22 @@ class Result:
         from tgraph.results.plots import draw
 
         return draw(self.trace, kind, f"{self.name}: {kind}")
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write what the run did and found to one HTML file that needs nothing else.
+
+        It shows the trace, the seconds and bytes, the first vertices under the user's ids, how values and degrees are
+        distributed, parameters and versions, and a picture of a small graph.
+
+        >>> import tempfile, tgraph as tg
+        >>> result = tg.pagerank(tg.from_edges(["ann", "bob"], ["bob", "cy"]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(folder + "/run.html")
+        """
+        from tgraph.results.report import page
+
+        with replacing(Path(path)) as temporary:
+            temporary.write_text(page(self), encoding="utf-8")
 
     def to(self, runtime: str | None = None, device: str | None = None) -> Result:
         """Return the result with its tensors and its graph on another runtime or device."""

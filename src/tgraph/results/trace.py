@@ -37,6 +37,7 @@ class Trace:
     engine: str
     kernel: str = "plain"  # or fused: compiled code
     seconds: dict[str, float] = field(default_factory=dict)  # part of the run -> seconds
+    parameters: dict[str, Any] = field(default_factory=dict)  # what was asked for, by name
     _parts: list[Iteration | tuple[Array, Array]] = field(default_factory=list, repr=False)
     _count: int = field(default=0, repr=False)
 
@@ -89,8 +90,8 @@ class Trace:
 
     def to_json(self) -> str:
         """Return the whole trace as JSON."""
-        parts = {"engine": self.engine, "kernel": self.kernel, "seconds": self.seconds, "iterations": self.to_dicts()}
-        return json.dumps(parts, indent=1)
+        parts = {"engine": self.engine, "kernel": self.kernel, "parameters": self.parameters}
+        return json.dumps({**parts, "seconds": self.seconds, "iterations": self.to_dicts()}, indent=1, default=str)
 
     def to_pandas(self) -> Any:
         """Return one row per iteration as a pandas DataFrame."""
