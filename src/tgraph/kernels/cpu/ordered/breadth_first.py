@@ -43,7 +43,14 @@ def components(rows: tuple[Array, Array], reverse: tuple[Array, Array]) -> tuple
 
 
 def meet(rows: tuple[Array, Array], reverse: tuple[Array, Array], source: int, target: int) -> Array:
-    """Return a shortest path, found from both ends, the end with the smaller border first; empty if there is none."""
+    """Return a shortest path, found from both ends, the end with the smaller border first; empty if there is none.
+
+    >>> rows = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
+    >>> meet(rows, rows, 0, 2).tolist(), meet(rows, rows, 1, 1).tolist()
+    ([0, 1, 2], [1])
+    """
+    if source == target:
+        return np.array([source])
     num_vertices = rows[0].size - 1
     parents, children = np.full(num_vertices, -1, np.int64), np.full(num_vertices, -1, np.int64)
     queues = np.empty((2, num_vertices), np.int64)
