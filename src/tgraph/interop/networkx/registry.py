@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from itertools import islice
 from typing import Any
 
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
@@ -74,7 +75,13 @@ def networkx_function(
 
         @wraps(function)
         def generate(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            yield from run(*args, **kwargs)
+            count = 0
+            try:
+                for value in function(*args, **kwargs):
+                    yield value
+                    count += 1
+            except LeaveToNetworkX:  # it goes on where this ended
+                yield from islice(networkx_runs(key, args, kwargs), count, None)
 
         FUNCTIONS[key] = Function(key, generate if generator else run, effort, multigraph, refuses)
         return function
