@@ -12,7 +12,7 @@ import numpy as np
 from tgraph.errors import InvalidGraphError
 from tgraph.graph import Graph, from_csr
 from tgraph.graph.labels import object_array
-from tgraph.kernels.cpu.csr import transpose
+from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
 from tgraph.runtime import Array
 
 BACKEND = "tgraph"
@@ -160,6 +160,18 @@ class ConvertedGraph:
         kept = targets != np.repeat(np.arange(len(self)), np.diff(offsets))
         return np.concatenate([[0], np.cumsum(np.diff(offsets) - self.loops)]), targets[kept]
 
+    @cached_property
+    def simple_in_rows(self) -> Rows:
+        """Rows of incoming edges without self-loops, neighbours ascending; `simple_rows` itself if undirected."""
+        return transpose(*self.simple_rows, None, len(self))[:2] if self.directed else self.simple_rows
+
+    @cached_property
+    def both_rows(self) -> Rows:
+        """Rows of the undirected graph without self-loops: neighbours ascending, each once."""
+        if not self.directed:
+            return self.simple_rows
+        return merge_duplicates(*mirror_rows(*self.simple_rows, None), "first")[:2]
+
     @property
     def num_edges(self) -> int:
         """The number of edges of a graph without parallel edges."""
@@ -194,11 +206,20 @@ class ConvertedGraph:
         """Return `out_rows` or `in_rows`."""
         return self.out_rows if along == "out" else self.in_rows
 
+    def float_weights(self, name: Any) -> Array:
+        """Return an edge attribute as float64 `[E]`; whole and other numbers may be mixed."""
+        if name is None:
+            return self._unit_weights.astype(np.float64)
+        key = (name, 1, "float")
+        if key not in self._attributes:
+            self._attributes[key] = self._read_weights(name, 1, "out", mixed=True).astype(np.float64)
+        return self._attributes[key]
+
     @cached_property
     def _unit_weights(self) -> Array:
         return np.ones(self.num_arcs, np.int64)
 
-    def _read_weights(self, name: Any, default: Any, along: str) -> Array:
+    def _read_weights(self, name: Any, default: Any, along: str, *, mixed: bool = False) -> Array:
         if self.multigraph:
             raise LeaveToNetworkX
         self._check_unchanged()
@@ -207,8 +228,8 @@ class ConvertedGraph:
         kinds = set(map(type, values))
         if kinds <= {int}:
             return _whole_weights(values)
-        if kinds == {float}:
-            weights = np.array(values)
+        if kinds == {float} or (mixed and kinds == {float, int}):
+            weights = np.array(values, np.float64)
             if not np.isnan(weights).any():
                 return weights
         raise LeaveToNetworkX
@@ -220,7 +241,9 @@ class ConvertedGraph:
 
     def _read_rows(self, adjacency: Mapping[Any, Any]) -> Rows:
         """Return an adjacency as rows, in one pass over it."""
-        rows = adjacency.values()
+        rows: Any = adjacency.values()
+        if type(adjacency) is not dict:  # the length of a view's row may count what it hides
+            rows = [list(row) for row in rows]
         offsets = np.zeros(len(adjacency) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, rows), np.int64, len(adjacency)), out=offsets[1:])
         neighbors, size = chain.from_iterable(rows), int(offsets[-1])
