@@ -7,6 +7,7 @@ from typing import Any
 import networkx as nx
 
 from tgraph.interop.networkx import functions
+from tgraph.interop.networkx.differences import DIFFERENCES
 from tgraph.interop.networkx.graph import BACKEND, ConvertedGraph
 from tgraph.interop.networkx.registry import FUNCTIONS, Arguments, Function
 
@@ -54,6 +55,16 @@ class Backend:
             return "weights that a function computes are left to NetworkX"
         reason = function.refuses(arguments) if function.refuses else False
         return reason if isinstance(reason, str) else not reason
+
+    @staticmethod
+    def on_start_tests(items: list[Any]) -> None:
+        """Mark the tests of NetworkX's suite that are expected to fail."""
+        import pytest
+
+        for item in items:
+            for test, reason in DIFFERENCES.items():
+                if item.nodeid.endswith(test):
+                    item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
 
     @staticmethod
     def should_run(name: str, args: tuple[Any, ...], kwargs: Arguments) -> bool | str:
