@@ -133,7 +133,7 @@ def _mutual(graph: ConvertedGraph) -> Array:
 
 @networkx_function()
 def overall_reciprocity(G: Any) -> float:
-    if not G.num_arcs:
+    if not G.num_arcs or not G.directed:
         raise LeaveToNetworkX
     return int((_mutual(G) & (G.sources != G.out_rows[1])).sum()) / G.num_arcs
 
@@ -142,7 +142,7 @@ def overall_reciprocity(G: Any) -> float:
 def reciprocity(G: Any, nodes: Any = None) -> Any:
     if nodes is None:
         return overall_reciprocity(G)
-    if nodes in G or not isinstance(nodes, (list, tuple, set, dict)):
+    if not G.directed or nodes in G or not isinstance(nodes, (list, tuple, set, dict)):
         raise LeaveToNetworkX
     overlaps = np.bincount(G.sources[_mutual(G)], minlength=len(G)).tolist()
     totals = (G.in_degrees() + G.out_degrees()).tolist()

@@ -180,4 +180,4 @@ def harmonic_centrality(G: Any, nbunch: Any = None, distance: Any = None, source
         raise LeaveToNetworkX
     found = reach_of_vertices(G.simple_rows, G.simple_in_rows, np.arange(len(G)))
     scores = dict(zip(G.nodes.tolist(), found.inverses.tolist(), strict=True))
-    return {node: scores[node] or 0 for node in set(scores)}
+    return {node: scores[node] or 0 for node in set(G.nodes.tolist())}  # in the order of NetworkX's set

@@ -14,7 +14,7 @@ from tgraph.kernels.cpu.csr import transpose
 from tgraph.kernels.cpu.weighted_rows import add_neighbors
 from tgraph.runtime import Array
 
-HITS_ITERATIONS, HITS_CHANGE = 1000, 1e-14
+HITS_ITERATIONS, HITS_CHANGE, HITS_DIFFERENCE = 1000, 1e-14, 1e-9
 
 
 def _incoming(graph: ConvertedGraph, weight: Any) -> tuple[Array, Array, Array | None]:
@@ -145,18 +145,27 @@ def hits(
 ) -> tuple[dict[Any, float], dict[Any, float]]:
     if len(G) < 3:
         raise LeaveToNetworkX
-    incoming = _incoming(G, "weight")
-    weights = None if incoming[2] is None else G.float_weights("weight")
-    authorities = np.repeat(1 / len(G), len(G))
+    hubs, authorities = _dominant(G, np.ones(len(G)))
+    _, again = _dominant(G, np.random.default_rng(0).random(len(G)))
+    if np.absolute(authorities - again).sum() > HITS_DIFFERENCE:  # not unique: NetworkX chooses
+        raise LeaveToNetworkX
+    return G.by_node(hubs), G.by_node(authorities)
+
+
+def _dominant(graph: ConvertedGraph, authorities: Array) -> tuple[Array, Array]:
+    """Return hubs and authorities, sums 1, that a start leads to."""
+    incoming = _incoming(graph, "weight")
+    weights = None if incoming[2] is None else graph.float_weights("weight")
+    authorities = authorities / authorities.sum()
     for _ in range(HITS_ITERATIONS):
-        hubs, new = np.zeros(len(G)), np.zeros(len(G))
-        add_neighbors(*G.out_rows, weights, authorities, hubs)
+        hubs, new = np.zeros(len(graph)), np.zeros(len(graph))
+        add_neighbors(*graph.out_rows, weights, authorities, hubs)
         add_neighbors(*incoming, hubs, new)
         total = new.sum()
         if not total > 0 or new.min() < 0:
             break
         new /= total
         if np.absolute(new - authorities).sum() < HITS_CHANGE:
-            return G.by_node(hubs / hubs.sum()), G.by_node(new)
+            return hubs / hubs.sum(), new
         authorities = new
     raise LeaveToNetworkX
