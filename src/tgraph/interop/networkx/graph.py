@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,13 @@ from tgraph.runtime import Array
 
 BACKEND = "tgraph"
 Rows = tuple[Array, Array]
+WeightedRows = tuple[Array, Array, "Array | None"]
 MAX_SPREAD = 8  # ids up to this many times the number of nodes are looked up in a table
 MAX_SUM = 2**62  # of whole weights: a path's length stays below
 
 
 class LeaveToNetworkX(Exception):  # noqa: N818 - no error: a request
-    """Asks the dispatcher to have NetworkX do the call: an argument is odd, or the call ends in NetworkX's own error."""
+    """Asks the dispatcher to have NetworkX do the call: an argument is odd, or the call ends in an error."""
 
 
 class ConvertedGraph:
@@ -48,6 +49,7 @@ class ConvertedGraph:
         self.out_rows: Rows = self._read_rows(original._adj)
         self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
+        self._ascending: dict[Any, WeightedRows] = {}
         if original.__networkx_cache__ is not None:
             original.__networkx_cache__[BACKEND] = self._marker
 
@@ -108,7 +110,7 @@ class ConvertedGraph:
     # --- edges -------------------------------------------------------------------------------------------------------
     @property
     def num_arcs(self) -> int:
-        """The number of entries in the adjacency: an undirected edge counts twice, a self-loop and parallel edges once."""
+        """The number of entries in the adjacency: an undirected edge has two, a self-loop and parallel edges one."""
         return self.out_rows[1].size
 
     @cached_property
@@ -215,6 +217,15 @@ class ConvertedGraph:
             self._attributes[key] = self._read_weights(name, 1, "out", mixed=True).astype(np.float64)
         return self._attributes[key]
 
+    def incoming(self, weight: Any) -> WeightedRows:
+        """Return rows of incoming edges with ascending neighbours, and their weights, None = all 1."""
+        if weight not in self._ascending:
+            weights = None if weight is None else self.float_weights(weight)
+            if weights is not None and (weights == 1).all():
+                weights = None
+            self._ascending[weight] = transpose(*self.out_rows, weights, len(self))
+        return self._ascending[weight]
+
     @cached_property
     def _unit_weights(self) -> Array:
         return np.ones(self.num_arcs, np.int64)
@@ -224,7 +235,10 @@ class ConvertedGraph:
             raise LeaveToNetworkX
         self._check_unchanged()
         adjacency = self.original._adj if along == "out" else self.original._pred
-        values = [data.get(name, default) for row in adjacency.values() for data in row.values()]
+        if not any(chain.from_iterable(row.values() for row in adjacency.values())):  # no edge has any attribute
+            values = [default] * self.num_arcs
+        else:
+            values = [data.get(name, default) for row in adjacency.values() for data in row.values()]
         kinds = set(map(type, values))
         if kinds <= {int}:
             return _whole_weights(values)
@@ -252,6 +266,15 @@ class ConvertedGraph:
         if isinstance(self._numbering, dict):
             return offsets, np.fromiter(map(self._numbering.__getitem__, neighbors), np.int32, size)
         return offsets, self._numbering[np.fromiter(neighbors, np.int64, size)]
+
+
+def pieces(items: list[Any], ends: Array) -> Iterator[list[Any]]:
+    """Yield the parts of a list that lie between consecutive `ends`, the first of which is 0.
+
+    >>> list(pieces(["a", "b", "c"], np.array([0, 2, 3])))
+    [['a', 'b'], ['c']]
+    """
+    return (items[begin:end] for begin, end in pairwise(ends.tolist()))
 
 
 def _numbering(nodes: list[Any]) -> dict[Any, int] | Array | None:

@@ -21,7 +21,7 @@ def shuffled_numbers(count: int, state: Any) -> Array:
         return np.array(numbers, np.int64)
     version, words, gauss = state.getstate()
     twister = np.random.MT19937()
-    begin = {"bit_generator": "MT19937", "state": {"key": np.array(words[:-1], np.uint32), "pos": words[-1]}}
+    begin: Any = {"bit_generator": "MT19937", "state": {"key": np.array(words[:-1], np.uint32), "pos": words[-1]}}
     order, used, room = np.empty(0, np.int64), -1, 2 * count  # about 1.4 words per number are used
     while used < 0:
         twister.state = begin

@@ -1,4 +1,4 @@
-"""What the neighbourhoods of vertices have in common: pairs of rows, squares, triangles by the multiplicity of edges."""
+"""What neighbourhoods have in common: overlaps of rows, squares, triangles by the multiplicity of edges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = tuple[Array, Array]
 
 
 def overlaps(rows: Rows, firsts: Array, seconds: Array, values: Array) -> tuple[Array, Array, Array]:
-    """Return for pairs of vertices the number of common neighbours, that without the two themselves, and its sum of values.
+    """Return for pairs of vertices the common neighbours, those other than the two, and the sum of values over these.
 
     Rows ascend. Deterministic.
 
@@ -27,7 +27,10 @@ def overlaps(rows: Rows, firsts: Array, seconds: Array, values: Array) -> tuple[
 
 
 def squares(rows: Rows) -> tuple[Array, Array]:
-    """Return for every vertex the squares that it is in and those that it could be in. Symmetric, ascending, no loops."""
+    """Return for every vertex the squares that it is in and those it could be in.
+
+    Rows are symmetric, ascending and without self-loops. Deterministic.
+    """
     num_vertices = rows[0].size - 1
     found, possible = np.zeros(num_vertices, np.int64), np.zeros(num_vertices, np.int64)
     size = team_size(rows[1].size * 8)

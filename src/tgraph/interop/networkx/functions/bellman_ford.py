@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
 from tgraph.interop.networkx.paths import path_to, paths_by_node
 from tgraph.interop.networkx.registry import networkx_function
 from tgraph.kernels.cpu.ordered.bellman_ford import Relaxed, search
@@ -69,8 +69,7 @@ def bellman_ford_predecessor_and_distance(
     weights = G.weights(weight)
     if (weights[G.sources == G.out_rows[1]] < 0).any():
         raise LeaveToNetworkX
-    nodes, ends = G.nodes_of(found.parents), found.parent_offsets.tolist()
-    lists = [nodes[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    lists = pieces(G.nodes_of(found.parents), found.parent_offsets)
     return dict(zip(G.nodes_of(found.order), lists, strict=True)), lengths(G, found)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.edges import pairs_of
-from tgraph.interop.networkx.graph import ConvertedGraph
+from tgraph.interop.networkx.graph import ConvertedGraph, pieces
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.ordered.biconnected import split
 from tgraph.runtime import Array
@@ -15,8 +15,7 @@ from tgraph.runtime import Array
 
 def _edge_lists(graph: ConvertedGraph) -> Any:
     found = split(graph.out_rows)
-    edges, ends = pairs_of(graph, found.sources, found.targets), found.begins.tolist()
-    return (edges[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True))
+    return pieces(pairs_of(graph, found.sources, found.targets), found.begins)
 
 
 def _bridges(graph: ConvertedGraph) -> Array:

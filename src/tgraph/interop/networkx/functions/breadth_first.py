@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.edges import build_digraph, pairs_of
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.ordered.breadth_first import NO_LIMIT, label_edges, search
 from tgraph.runtime import Array
@@ -77,8 +77,7 @@ def bfs_successors(G: Any, source: Any, depth_limit: Any = None, sort_neighbors:
         return iter([(source, [])])
     parent_of = parents[order[1:]]
     begins = np.flatnonzero(np.concatenate([[True], parent_of[1:] != parent_of[:-1]]))
-    ends = [*begins[1:].tolist(), len(children)]
-    lists = [children[begin:end] for begin, end in zip(begins.tolist(), ends, strict=True)]
+    lists = pieces(children, np.append(begins, len(children)))
     return zip(G.nodes_of(parent_of[begins]), lists, strict=True)
 
 
@@ -89,9 +88,8 @@ def _starts(graph: ConvertedGraph, sources: Any) -> list[Any]:
 
 def _layers(graph: ConvertedGraph, starts: Iterable[Any]) -> list[list[Any]]:
     order, _, levels = search(graph.out_rows, graph.numbers_of(starts))
-    ends = np.cumsum(np.bincount(levels[order])).tolist() if order.size else []
-    nodes = graph.nodes_of(order)
-    return [nodes[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    ends = np.searchsorted(levels[order], np.arange(levels.max(initial=-1) + 2))
+    return list(pieces(graph.nodes_of(order), ends))
 
 
 @networkx_function(multigraph=True, generator=True)

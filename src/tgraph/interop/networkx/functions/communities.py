@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from tgraph.interop.networkx.functions.coloring import colors_of
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, Rows
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, Rows, pieces
 from tgraph.interop.networkx.random_order import shuffled_numbers
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.csr import rows_from_edges
@@ -28,22 +31,24 @@ class Level:
     weights: Array  # float64
     directed: bool
 
+    @cached_property
     def rows(self) -> tuple[Array, Array, Array]:
-        """Return every edge at both ends, in the order of adding, a self-loop once: offsets, neighbours, weights."""
+        """Every edge at both ends, in the order of adding, a self-loop once: offsets, neighbours, weights."""
         ends = np.stack([self.sources, self.targets], axis=1).ravel()
         others = np.stack([self.targets, self.sources], axis=1).ravel()
         weights = np.repeat(self.weights, 2)
         kept = np.ones(ends.size, bool)
         kept[1::2] = self.sources != self.targets
-        return rows_from_edges(ends[kept], others[kept].astype(np.int32), weights[kept], self.num_vertices)
+        return _rows(ends[kept], others[kept], weights[kept], self.num_vertices)
 
+    @cached_property
     def degrees(self) -> tuple[Array, Array]:
-        """Return outgoing and incoming weights; of an undirected graph both are the degrees, self-loops twice."""
+        """Outgoing and incoming weights; of an undirected graph both are the degrees, self-loops twice."""
         if self.directed:
             ends = self.sources, self.targets
             outgoing, incoming = (np.bincount(end, self.weights, self.num_vertices) for end in ends)
             return outgoing, incoming
-        offsets, neighbors, weights = self.rows()  # added in their order, as NetworkX does, and loops once more
+        offsets, neighbors, weights = self.rows  # added in their order, as NetworkX does, and loops once more
         sources = np.repeat(np.arange(self.num_vertices), np.diff(offsets))
         sums = np.bincount(sources, weights, self.num_vertices)
         loops = sources == neighbors
@@ -55,7 +60,7 @@ class Level:
         if self.directed:
             order = np.argsort(self.sources, kind="stable")
             return self.sources[order], self.targets[order], self.weights[order]
-        offsets, neighbors, weights = self.rows()
+        offsets, neighbors, weights = self.rows
         sources = np.repeat(np.arange(self.num_vertices), np.diff(offsets))
         once = sources <= neighbors
         return sources[once], neighbors[once].astype(np.int64), weights[once]
@@ -67,7 +72,7 @@ class Level:
     def contributions(self, labels: Array, resolution: Any) -> Array:
         """Return what each community adds to the modularity."""
         count = int(labels.max(initial=-1)) + 1
-        outgoing, incoming = self.degrees()
+        outgoing, incoming = self.degrees
         inside = labels[self.sources] == labels[self.targets]
         weights = np.bincount(labels[self.sources][inside], self.weights[inside], count)
         total = float(outgoing.sum())
@@ -77,7 +82,7 @@ class Level:
 
     def move(self, resolution: Any, state: Any) -> Array:
         """Return the community of every vertex after its moves, numbered as NetworkX does, without gaps."""
-        order, degrees = shuffled_numbers(self.num_vertices, state), self.degrees()
+        order, degrees = shuffled_numbers(self.num_vertices, state), self.degrees
         total = sum((degrees[0] + degrees[1]).tolist()) / (2 if self.directed else 4)
         found = move_vertices(*self._neighbors(), degrees, order, total, resolution, directed=self.directed)
         return np.unique(found, return_inverse=True)[1]
@@ -89,9 +94,11 @@ class Level:
         if self.directed:
             ends, others = np.concatenate([sources, targets]), np.concatenate([targets, sources])
             firsts, sums = _merged(ends * self.num_vertices + others, np.concatenate([weights, weights]))
-            found = rows_from_edges(ends[firsts], others[firsts].astype(np.int32), sums, self.num_vertices)
+            found = _rows(ends[firsts], others[firsts], sums, self.num_vertices)
+        elif straight.all():
+            found = self.rows
         else:
-            found = Level(self.num_vertices, sources, targets, weights, False).rows()
+            found = Level(self.num_vertices, sources, targets, weights, False).rows
         return (found[0], found[1]), found[2]
 
     def joined(self, labels: Array) -> Level:
@@ -99,9 +106,18 @@ class Level:
         sources, targets, weights = self.in_networkx_order()
         sources, targets = labels[sources], labels[targets]
         count = int(labels.max()) + 1
-        low, high = (sources, targets) if self.directed else (np.minimum(sources, targets), np.maximum(sources, targets))
+        low, high = (
+            (sources, targets) if self.directed else (np.minimum(sources, targets), np.maximum(sources, targets))
+        )
         firsts, sums = _merged(low * count + high, weights)
         return Level(count, sources[firsts], targets[firsts], sums, self.directed)
+
+
+def _rows(ends: Array, others: Array, weights: Array, num_vertices: int) -> tuple[Array, Array, Array]:
+    """Return offsets, neighbours and weights by end; inside a row they keep their order."""
+    offsets, neighbors, row_weights = rows_from_edges(ends, others.astype(np.int32), weights, num_vertices)
+    assert row_weights is not None
+    return offsets, neighbors, row_weights
 
 
 def _merged(keys: Array, weights: Array) -> tuple[Array, Array]:
@@ -121,8 +137,8 @@ def _first_level(graph: ConvertedGraph, weight: Any) -> Level:
 
 def _sets(graph: ConvertedGraph, labels: Array) -> list[set[Any]]:
     order = np.argsort(labels, kind="stable")
-    nodes, ends = graph.nodes_of(order), np.cumsum(np.bincount(labels)).tolist()
-    return [set(nodes[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(labels))])
+    return list(map(set, pieces(graph.nodes_of(order), ends)))
 
 
 def _partitions(graph: ConvertedGraph, weight: Any, resolution: Any, threshold: Any, state: Any) -> Iterator[Array]:
@@ -163,11 +179,8 @@ def louvain_communities(
 ) -> list[set[Any]]:
     if not len(G):
         raise LeaveToNetworkX
-    labels = np.arange(len(G))
-    for number, labels in enumerate(_partitions(G, weight, resolution, threshold, seed), 1):
-        if number == max_level:
-            break
-    return _sets(G, labels)
+    partitions = islice(_partitions(G, weight, resolution, threshold, seed), max_level)
+    return _sets(G, deque(partitions, maxlen=1).pop())
 
 
 @networkx_function(effort="heavy", generator=True, refuses=_is_odd)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.functions.breadth_first import found_from
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
 from tgraph.interop.networkx.registry import networkx_function
 from tgraph.kernels.cpu.ordered.breadth_first import components, search
 from tgraph.runtime import Array
@@ -21,8 +21,7 @@ def parts_of(graph: ConvertedGraph) -> tuple[Array, Array]:
 
 def sets_of(graph: ConvertedGraph, parts: tuple[Array, Array]) -> Iterator[set[Any]]:
     """Yield the nodes of every component."""
-    nodes, ends = graph.nodes_of(parts[0]), parts[1].tolist()
-    return (set(nodes[begin:end]) for begin, end in zip(ends[:-1], ends[1:], strict=True))
+    return map(set, pieces(graph.nodes_of(parts[0]), parts[1]))
 
 
 def _is_connected(graph: ConvertedGraph) -> bool:

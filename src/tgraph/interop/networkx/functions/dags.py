@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.ordered.topological import generations, longest_paths
 from tgraph.runtime import Array
@@ -25,8 +25,7 @@ def _sorted(graph: ConvertedGraph) -> tuple[Array, Array]:
 @networkx_function(multigraph=True, generator=True)
 def topological_generations(G: Any) -> Any:
     order, begins = _sorted(G)
-    nodes, ends = G.nodes_of(order), begins.tolist()
-    return (nodes[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True))
+    return pieces(G.nodes_of(order), begins)
 
 
 @networkx_function(multigraph=True, generator=True)

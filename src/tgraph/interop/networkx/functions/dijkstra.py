@@ -36,7 +36,7 @@ def settle(
 
 
 def lengths(graph: ConvertedGraph, found: Settled) -> dict[Any, Any]:
-    """Return the length of every settled node, in order. Those of the sources are the number 0, whatever weights are."""
+    """Return the length of every settled node, in order; that of a source is the number 0 whatever weights are."""
     values = found.lengths[found.order].tolist()
     if found.lengths.dtype.kind == "f":
         roots = np.flatnonzero(found.parents[found.order] == NOBODY).tolist()
@@ -74,9 +74,7 @@ def length_and_path(graph: ConvertedGraph, sources: Any, target: Any, cutoff: An
 
 
 @networkx_function()
-def multi_source_dijkstra(
-    G: Any, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
-) -> Any:
+def multi_source_dijkstra(G: Any, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight") -> Any:
     return length_and_path(G, sources, target, cutoff, weight)
 
 
@@ -91,9 +89,7 @@ def multi_source_dijkstra_path_length(G: Any, sources: Any, cutoff: Any = None, 
 
 
 @networkx_function()
-def single_source_dijkstra(
-    G: Any, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
-) -> Any:
+def single_source_dijkstra(G: Any, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight") -> Any:
     return length_and_path(G, [source], target, cutoff, weight)
 
 

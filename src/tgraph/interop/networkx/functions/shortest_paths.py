@@ -52,9 +52,7 @@ def _lengths(graph: ConvertedGraph, source: Any, weight: Any, method: str, along
 
 
 @networkx_function(refuses=_needs_two_searches)
-def shortest_path(
-    G: Any, source: Any = None, target: Any = None, weight: Any = None, method: Any = "dijkstra"
-) -> Any:
+def shortest_path(G: Any, source: Any = None, target: Any = None, weight: Any = None, method: Any = "dijkstra") -> Any:
     if source is None:
         return _paths(G, target, weight, method, backwards=True)
     if target is None:

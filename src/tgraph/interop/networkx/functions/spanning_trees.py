@@ -81,14 +81,10 @@ def _is_directed_or_other(arguments: Arguments) -> bool | str:
 
 
 @networkx_function(refuses=_is_directed_or_other)
-def minimum_spanning_tree(
-    G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False
-) -> Any:
+def minimum_spanning_tree(G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False) -> Any:
     return _tree(G, weight, minimum=True)
 
 
 @networkx_function(refuses=_is_directed_or_other)
-def maximum_spanning_tree(
-    G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False
-) -> Any:
+def maximum_spanning_tree(G: Any, weight: Any = "weight", algorithm: Any = "kruskal", ignore_nan: Any = False) -> Any:
     return _tree(G, weight, minimum=False)

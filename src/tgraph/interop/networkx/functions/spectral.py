@@ -10,21 +10,10 @@ import numpy as np
 
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import Arguments, networkx_function
-from tgraph.kernels.cpu.csr import transpose
 from tgraph.kernels.cpu.weighted_rows import add_neighbors
 from tgraph.runtime import Array
 
 HITS_ITERATIONS, HITS_CHANGE, HITS_DIFFERENCE = 1000, 1e-14, 1e-9
-
-
-def _incoming(graph: ConvertedGraph, weight: Any) -> tuple[Array, Array, Array | None]:
-    """Return rows of incoming edges with ascending neighbours, and their weights, None = all 1."""
-    weights = None if weight is None else graph.float_weights(weight)
-    if weights is not None and (weights == 1).all():
-        weights = None
-    offsets, sources = graph.out_rows
-    found = transpose(offsets, sources, weights, len(graph))
-    return found[0], found[1], found[2]
 
 
 def _shares(graph: ConvertedGraph, weight: Any) -> Array:
@@ -68,9 +57,16 @@ def pagerank(
 
 
 def _iterate_pagerank(
-    graph: ConvertedGraph, alpha: Any, jumps: Array, max_iter: int, tol_l1: float, ranks: Array, weight: Any, sinks: Array
+    graph: ConvertedGraph,
+    alpha: Any,
+    jumps: Array,
+    max_iter: int,
+    tol_l1: float,
+    ranks: Array,
+    weight: Any,
+    sinks: Array,
 ) -> Array:
-    offsets, sources, weights = _incoming(graph, weight)
+    offsets, sources, weights = graph.incoming(weight)
     shares = _shares(graph, weight)
     is_sink = np.flatnonzero(shares == 0)
     for _ in range(max_iter):
@@ -92,7 +88,7 @@ def eigenvector_centrality(
 ) -> dict[Any, float]:
     if not len(G):
         raise LeaveToNetworkX
-    offsets, sources, weights = _incoming(G, weight or None)
+    offsets, sources, weights = G.incoming(weight or None)
     scores = np.repeat(1 / len(G), len(G))
     for _ in range(max_iter):
         last, scores = scores, scores.copy()
@@ -118,7 +114,7 @@ def katz_centrality(
         return {}
     if not isinstance(beta, (int, float)) or not isinstance(alpha, (int, float)):
         raise LeaveToNetworkX
-    offsets, sources, weights = _incoming(G, weight)
+    offsets, sources, weights = G.incoming(weight)
     scores = np.zeros(len(G))
     for _ in range(max_iter):
         last, sums = scores, np.zeros(len(G))
@@ -154,7 +150,7 @@ def hits(
 
 def _dominant(graph: ConvertedGraph, authorities: Array) -> tuple[Array, Array]:
     """Return hubs and authorities, sums 1, that a start leads to."""
-    incoming = _incoming(graph, "weight")
+    incoming = graph.incoming("weight")
     weights = None if incoming[2] is None else graph.float_weights("weight")
     authorities = authorities / authorities.sum()
     for _ in range(HITS_ITERATIONS):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tgraph.interop.networkx.functions.breadth_first import found_from
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
 from tgraph.interop.networkx.paths import paths_by_node
 from tgraph.interop.networkx.registry import networkx_function
 from tgraph.kernels.cpu.ordered.breadth_first import meet
@@ -81,9 +79,7 @@ def has_path(G: Any, source: Any, target: Any) -> bool:
 def predecessor(G: Any, source: Any, target: Any = None, cutoff: Any = None, return_seen: Any = None) -> Any:
     order, _, levels = found_from(G, source, cutoff or None)
     offsets, parents = all_parents(G.out_rows, order, levels)
-    ends, nodes = offsets.tolist(), G.nodes_of(parents)
-    lists = [nodes[begin:end] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
-    found = dict(zip(G.nodes_of(order), lists, strict=True))
+    found = dict(zip(G.nodes_of(order), pieces(G.nodes_of(parents), offsets), strict=True))
     if target is not None:
         parents_of_target = found.get(target, [])
         level = int(levels[G.numbers[target]]) if target in found else -1

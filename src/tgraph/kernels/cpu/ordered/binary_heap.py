@@ -1,6 +1,7 @@
-"""A binary heap of (length, number, vertex, parent): the least length comes first, among equals the least number.
+"""A binary heap of (length, number): the least length comes first, among equals the least number.
 
-It is four arrays, whose first `size` places are used; `push` and `pop` move what is in them.
+It is two arrays, whose first `size` places are used; `push` and `pop` move what is in them. What a number stands for is
+kept by the caller.
 """
 
 from __future__ import annotations
@@ -11,42 +12,34 @@ from tgraph.kernels.cpu.team import JIT
 
 
 @njit(**JIT)
-def _is_before(lengths, numbers, length, number, other):
-    return length < lengths[other] or (length == lengths[other] and number < numbers[other])
-
-
-@njit(**JIT)
-def push(lengths, numbers, vertices, parents, size, length, number, vertex, parent):
-    """Add an entry to a heap of `size`."""
+def push(lengths, numbers, size, length, number):
+    """Add an entry to a heap of `size`; its number is larger than all in it."""
     place = size
     while place > 0:
         above = (place - 1) >> 1
-        if not _is_before(lengths, numbers, length, number, above):
+        if length >= lengths[above]:
             break
-        _move(lengths, numbers, vertices, parents, above, place)
+        lengths[place], numbers[place] = lengths[above], numbers[above]
         place = above
-    lengths[place], numbers[place], vertices[place], parents[place] = length, number, vertex, parent
+    lengths[place], numbers[place] = length, number
 
 
 @njit(**JIT)
-def pop(lengths, numbers, vertices, parents, size):
-    """Remove the first entry of a heap of `size` and return its length, vertex and parent."""
-    first = lengths[0], vertices[0], parents[0]
+def pop(lengths, numbers, size):
+    """Remove the first entry of a heap of `size` and return it."""
+    first = lengths[0], numbers[0]
     last = size - 1
-    length, number, vertex, parent = lengths[last], numbers[last], vertices[last], parents[last]
+    length, number = lengths[last], numbers[last]
     place, below = 0, 1
     while below < last:
-        if below + 1 < last and _is_before(lengths, numbers, lengths[below + 1], numbers[below + 1], below):
+        if below + 1 < last and (
+            lengths[below + 1] < lengths[below]
+            or (lengths[below + 1] == lengths[below] and numbers[below + 1] < numbers[below])
+        ):
             below += 1
-        if _is_before(lengths, numbers, length, number, below):
+        if length < lengths[below] or (length == lengths[below] and number < numbers[below]):
             break
-        _move(lengths, numbers, vertices, parents, below, place)
+        lengths[place], numbers[place] = lengths[below], numbers[below]
         place, below = below, 2 * below + 1
-    lengths[place], numbers[place], vertices[place], parents[place] = length, number, vertex, parent
+    lengths[place], numbers[place] = length, number
     return first
-
-
-@njit(**JIT)
-def _move(lengths, numbers, vertices, parents, place, new_place):
-    lengths[new_place], numbers[new_place] = lengths[place], numbers[place]
-    vertices[new_place], parents[new_place] = vertices[place], parents[place]

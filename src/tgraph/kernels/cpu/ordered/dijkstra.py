@@ -1,4 +1,4 @@
-"""Dijkstra's algorithm: vertices in the order in which they are settled; among equal lengths, first come first served."""
+"""Dijkstra's algorithm: vertices in the order in which they are settled; of equal lengths, first come, first served."""
 
 from __future__ import annotations
 
@@ -45,12 +45,14 @@ def search(
     num_vertices, size = rows[0].size - 1, rows[1].size + starts.size
     order = np.empty(num_vertices, np.int64)
     lengths, parents = np.zeros(num_vertices, weights.dtype), np.full(num_vertices, NOBODY, np.int64)
-    heap = np.empty(size, weights.dtype), *(np.empty(size, np.int64) for _ in range(3))
-    steps = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.bool_)
-    steps = steps if ties else tuple(part[:0] for part in steps)
+    heap = np.empty(size, weights.dtype), np.empty(size, np.int64), np.empty(size, np.int64)
+    room = size if ties else 0
+    steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
     state = np.zeros(num_vertices, np.int8)
     limit = np.inf if cutoff is None else float(cutoff)
-    found, num_steps = _search(*rows, weights, starts, target, limit, ties, *heap, state, order, lengths, parents, *steps)
+    found, num_steps = _search(
+        *rows, weights, starts, target, limit, ties, *heap, state, order, lengths, parents, *steps
+    )
     if found < 0:
         return None
     return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
@@ -58,19 +60,22 @@ def search(
 
 @njit(**JIT)
 def _search(
-    offsets, neighbors, weights, starts, target, limit, ties, heap_lengths, heap_numbers, heap_vertices, heap_parents,
+    offsets, neighbors, weights, starts, target, limit, ties, heap_lengths, heap_numbers, pushed,
     state, order, lengths, parents, step_vertices, step_parents, step_replaces,
 ):  # fmt: skip
-    """Writes all arrays from the heap on; returns how many were settled and how many steps there are, (-1, 0) = failed."""
+    """Writes all arrays from the heap on; returns how many were settled and how many steps there are, (-1, 0) = failed.
+
+    pushed[i]: the vertex that was put into the heap as number i.
+    """
     size, number, found, steps = 0, 0, 0, 0
     for start in starts:
-        push(heap_lengths, heap_numbers, heap_vertices, heap_parents, size, lengths[start], number, start, NOBODY)
-        state[start] = WAITING
+        push(heap_lengths, heap_numbers, size, lengths[start], number)
+        state[start], pushed[number] = WAITING, start
         size += 1
         number += 1
     while size > 0:
-        length, vertex, _ = pop(heap_lengths, heap_numbers, heap_vertices, heap_parents, size)
-        size -= 1
+        length, pushed_as = pop(heap_lengths, heap_numbers, size)
+        vertex, size = pushed[pushed_as], size - 1
         if state[vertex] == SETTLED:
             continue
         state[vertex], order[found] = SETTLED, vertex
@@ -85,7 +90,8 @@ def _search(
                 return -1, 0
             if state[neighbor] == NEW or (state[neighbor] == WAITING and new_length < lengths[neighbor]):
                 state[neighbor], lengths[neighbor], parents[neighbor] = WAITING, new_length, vertex
-                push(heap_lengths, heap_numbers, heap_vertices, heap_parents, size, new_length, number, neighbor, vertex)
+                push(heap_lengths, heap_numbers, size, new_length, number)
+                pushed[number] = neighbor
                 size += 1
                 number += 1
                 if ties:

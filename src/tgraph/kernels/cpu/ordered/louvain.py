@@ -52,7 +52,7 @@ def _move(
     offsets, neighbors, weights, out_degrees, in_degrees, order, total, resolution, directed, out_sums, in_sums,
     shares, candidates, communities,
 ):  # fmt: skip
-    """Writes communities, and everything from out_sums on as scratch. shares: -1 = not a candidate; weights are >= 0."""
+    """Writes communities, and everything from out_sums on as scratch. shares: -1 = no candidate; weights are >= 0."""
     is_moving = True
     while is_moving:
         is_moving = False
