@@ -3,8 +3,8 @@
 python benchmarks/networkx_backend.py --data FOLDER --graphs email-Enron --out table.md
     --peer graphblas=PYTHON --peer parallel=PYTHON   (other back ends, each with the Python that has it installed)
 
-`with conversion` is the first call on a graph that was not converted yet, `cached` the best of three further calls; code
-was compiled before on a small graph. Every result is compared with plain NetworkX's.
+`with conversion` is the first call on a graph that was not converted yet, `cached` the best of three further calls;
+code was compiled before on a small graph. Every result is compared with plain NetworkX's.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
+OPTIONS = ("-p", "suite_counter", "-p", "no:cacheprovider", "-q", "--tb=short")
 FAMILIES = (  # where most of the functions that run here are tested; all of the suite takes three times as long
     "algorithms/assortativity",
     "algorithms/bipartite/tests/test_basic.py",
@@ -68,8 +69,7 @@ def run_suite(families: tuple[str, ...] = (), workers: int = 2) -> SuiteRun:
         settings = {"NETWORKX_TEST_BACKEND": "tgraph", "NETWORKX_FALLBACK_TO_NX": "True", "TGRAPH_SUITE_COUNTS": folder}
         places = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
         run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "suite_counter", "-p", "no:cacheprovider", "-q", "--tb=short"]
-            + ["-n", str(workers), *paths],
+            [sys.executable, "-m", "pytest", *OPTIONS, "-n", str(workers), *paths],
             env={**os.environ, **settings, "PYTHONPATH": places},
             cwd=folder,
             capture_output=True,

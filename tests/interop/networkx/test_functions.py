@@ -114,9 +114,7 @@ TWO_NODES = [
     "bellman_ford_path",
     "bellman_ford_path_length",
 ]
-SETS = (
-    "cut_size volume normalized_cut_size conductance edge_expansion mixing_expansion node_expansion boundary_expansion"
-)
+SETS = "cut_size normalized_cut_size conductance edge_expansion mixing_expansion boundary_expansion"
 ARGUMENTS: dict[str, Callable[[Case], tuple[Any, ...]]] = {
     **{name: lambda case: (node(case),) for name in ONE_NODE},
     **{name: lambda case: (node(case), node(case)) for name in TWO_NODES},
@@ -130,7 +128,6 @@ ARGUMENTS: dict[str, Callable[[Case], tuple[Any, ...]]] = {
     "descendants_at_distance": lambda case: (node(case), case[1].randint(0, 3)),
     "k_corona": lambda case: (case[1].randint(0, 3),),
     "k_truss": lambda case: (case[1].randint(2, 4),),
-    "is_k_regular": lambda case: (case[1].randint(0, 3),),
     "kruskal_mst_edges": lambda case: (case[1].random() < 0.5,),
     "modularity": lambda case: (partition(case),),
     "partition_quality": lambda case: (partition(case),),
@@ -165,7 +162,6 @@ OWN_MEANING = {  # parameters of these names that mean something else in these f
     "average_degree_connectivity": {"source", "target"},
     "average_shortest_path_length": {"method"},
     "has_eulerian_path": {"source"},
-    "is_k_regular": {"k"},
 }
 RANDOM = {"hits"}  # NetworkX's start is random: where the answer is not unique, no two of its calls agree
 NO_GRAPH = {name: function for name, function in FUNCTIONS.items() if "G" not in function.signature.parameters}

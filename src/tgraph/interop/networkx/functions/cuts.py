@@ -59,13 +59,6 @@ def cut_size(G: Any, S: Any, T: Any = None, weight: Any = None) -> int:
 
 
 @networkx_function(refuses=_is_odd)
-def volume(G: Any, S: Any, weight: Any = None) -> int:
-    if isinstance(S, (list, tuple)) and len(set(S)) != len(S):
-        raise LeaveToNetworkX
-    return _volume(G, _mask(G, S))
-
-
-@networkx_function(refuses=_is_odd)
 def normalized_cut_size(G: Any, S: Any, T: Any = None, weight: Any = None) -> float:
     first, second = _masks(G, S, T)
     volumes = _volume(G, first), _volume(G, second)
@@ -93,12 +86,6 @@ def edge_expansion(G: Any, S: Any, T: Any = None, weight: Any = None) -> float:
 def mixing_expansion(G: Any, S: Any, T: Any = None, weight: Any = None) -> float:
     _check_not_zero(G.num_arcs, T is not None or not G.directed)
     return _cut(G, *_masks(G, S, T)) / (2 * G.num_edges)
-
-
-@networkx_function(refuses=_is_odd)
-def node_expansion(G: Any, S: Any) -> float:
-    _check_not_zero(len(S))
-    return np.unique(G.out_rows[1][_mask(G, S)[G.sources]]).size / len(S)
 
 
 @networkx_function(refuses=_is_odd)

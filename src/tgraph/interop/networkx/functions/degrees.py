@@ -53,27 +53,6 @@ def number_of_selfloops(G: Any) -> int:
     return int(G.loops.sum())
 
 
-@networkx_function(effort="trivial", multigraph=True)
-def is_empty(G: Any) -> bool:
-    return G.num_arcs == 0
-
-
-def _are_equal(values: Array) -> bool:
-    return bool((values == values[0]).all())
-
-
-@networkx_function(effort="trivial")
-def is_regular(G: Any) -> bool:
-    if not len(G):
-        raise LeaveToNetworkX
-    return _are_equal(G.out_degrees()) and _are_equal(G.in_degrees()) if G.directed else _are_equal(G.degrees())
-
-
-@networkx_function(effort="trivial")
-def is_k_regular(G: Any, k: Any) -> bool:
-    return bool((G.degrees() == k).all())
-
-
 @networkx_function(effort="trivial")
 def score_sequence(G: Any) -> list[int]:
     return np.sort(G.out_degrees()).tolist()
