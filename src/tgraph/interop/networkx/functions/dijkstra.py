@@ -10,7 +10,8 @@ import numpy as np
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.paths import path_to, paths_by_node
 from tgraph.interop.networkx.registry import networkx_function
-from tgraph.kernels.cpu.ordered.dijkstra import NOBODY, Settled, search
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import NOBODY
+from tgraph.kernels.cpu.ordered.dijkstra import Settled, search
 
 
 def settle(

@@ -8,11 +8,9 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.ordered.binary_heap import pop, push
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import MAX_WEIGHT, NEW, NOBODY, SETTLED, WAITING, search_buckets
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
-
-NEW, WAITING, SETTLED = 0, 1, 2
-NOBODY = -1
 
 
 class Settled(NamedTuple):
@@ -45,14 +43,17 @@ def search(
     num_vertices, size = rows[0].size - 1, rows[1].size + starts.size
     order = np.empty(num_vertices, np.int64)
     lengths, parents = np.zeros(num_vertices, weights.dtype), np.full(num_vertices, NOBODY, np.int64)
-    heap = np.empty(size, weights.dtype), np.empty(size, np.int64), np.empty(size, np.int64)
     room = size if ties else 0
     steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
-    state = np.zeros(num_vertices, np.int8)
+    numbers, pushed = np.empty(size, np.int64), np.empty(size, np.int64)
+    results = np.zeros(num_vertices, np.int8), order, lengths, parents, *steps
     limit = np.inf if cutoff is None else float(cutoff)
-    found, num_steps = _search(
-        *rows, weights, starts, target, limit, ties, *heap, state, order, lengths, parents, *steps
-    )
+    arguments = (*rows, weights, starts, target, limit, ties)
+    if weights.dtype.kind == "i" and weights.min(initial=0) >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
+        buckets = int(weights.max(initial=0)) + 1
+        found, num_steps = search_buckets(*arguments, numbers, pushed, buckets, *results)
+    else:
+        found, num_steps = _search(*arguments, np.empty(size, weights.dtype), numbers, pushed, *results)
     if found < 0:
         return None
     return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
