@@ -138,6 +138,20 @@ def rows(arguments: argparse.Namespace) -> Iterator[str]:
             yield f"| {' | '.join(cells)} |"
 
 
+def measure_conversion(nodes: int = 100_000, edges: int = 1_000_000) -> Iterator[str]:
+    """Yield how long it takes to convert a random graph, by the kind of its nodes, and to read a weight of its edges."""
+    from tgraph.interop.networkx.dispatch import backend
+
+    numbered = nx.gnm_random_graph(nodes, edges, seed=1)
+    nx.set_edge_attributes(numbered, 1.5, "weight")
+    numbers = random.Random(1).sample(range(4 * nodes), nodes)
+    kinds = {"0, 1, 2, ...": numbered, "other integers": nx.relabel_nodes(numbered, dict(enumerate(numbers)))}
+    for kind, graph in {**kinds, "strings": nx.relabel_nodes(numbered, str)}.items():
+        converting, converted = seconds(lambda: backend.convert_from_nx(graph))  # noqa: B023 - called at once
+        reading, _ = seconds(lambda: converted.weights("weight"))  # noqa: B023 - called at once
+        yield f"| {kind} | {converting:.2f} | {reading:.2f} |"
+
+
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -145,11 +159,15 @@ def main() -> None:
     parser.add_argument("--graphs", nargs="+", default=list(FILES), choices=FILES)
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--peer", action="append", default=[], type=lambda text: text.split("=", 1))
+    parser.add_argument("--conversion", action="store_true", help="measure conversion alone")
     parser.add_argument("--only", help="measure this back end alone and print its two times")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--out", type=argparse.FileType("a"), default=sys.stdout)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.conversion:
+        print("| nodes | converting s | reading weights s |\n|---|---|---|", *measure_conversion(), sep="\n")
+        return
     if arguments.only:
         graph, task = read_graph(arguments.data, arguments.graphs[0]), arguments.tasks[0]
         graph = graph.to_undirected() if task in WITHOUT_DIRECTION and graph.is_directed() else graph

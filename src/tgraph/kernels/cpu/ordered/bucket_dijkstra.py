@@ -1,4 +1,4 @@
-"""Dijkstra's algorithm with buckets, for small whole weights (Dial 1969); its order is that of the heap, which is slower.
+"""Dijkstra's algorithm with buckets, for small whole weights (Dial 1969); its order is the heap's, which is slower.
 
 Entries of one length wait in the order in which they came, so the first of the first bucket is what a heap would give.
 """
