@@ -82,9 +82,10 @@ def condensation(G: Any, scc: Any = None) -> Any:
     _, firsts = np.unique(sources * max(count, 1) + targets, return_index=True)
     firsts.sort()
     result = build_digraph(range(count), zip(sources[firsts].tolist(), targets[firsts].tolist(), strict=True))
-    for data, members in zip(result._node.values(), sets_of(G, parts), strict=True):
+    mapping = result.graph["mapping"] = {}
+    for (number, data), members in zip(result._node.items(), sets_of(G, parts), strict=True):
         data["members"] = members
-    result.graph["mapping"] = dict(zip(G.nodes_of(parts[0]), labels[parts[0]].tolist(), strict=True))
+        mapping.update(dict.fromkeys(members, number))  # in the order of the set, as NetworkX has it
     return result
 
 
