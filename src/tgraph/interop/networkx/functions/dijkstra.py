@@ -30,6 +30,8 @@ def settle(
         raise LeaveToNetworkX
     goal = NOBODY if target is None else graph.number_of(target)
     weights = graph.weights(weight, along=along)
+    if weights.min(initial=0) < 0:
+        raise LeaveToNetworkX
     found = search(graph.rows(along), weights, starts, target=goal, cutoff=cutoff, ties=ties)
     if found is None:
         raise LeaveToNetworkX
