@@ -1,0 +1,303 @@
+"""A NetworkX graph as arrays: what the functions of the back end work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from tgraph.errors import InvalidGraphError
+from tgraph.graph import Graph, from_csr
+from tgraph.graph.labels import object_array
+from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
+from tgraph.runtime import Array
+
+BACKEND = "tgraph"
+Rows = tuple[Array, Array]
+WeightedRows = tuple[Array, Array, "Array | None"]
+MAX_SPREAD = 8  # ids up to this many times the number of nodes are looked up in a table
+MAX_SUM = 2**62  # of whole weights: a path's length stays below
+
+
+class LeaveToNetworkX(Exception):  # noqa: N818 - no error: a request
+    """Asks the dispatcher to have NetworkX do the call: an argument is odd, or the call ends in an error."""
+
+
+class ConvertedGraph:
+    """The adjacency of a NetworkX graph as rows of vertex numbers, in NetworkX's order; attributes come on demand.
+
+    Nodes are numbered in their order. It stands for the graph as it was: what is read later (incoming edges in their
+    order, attributes) is refused if the graph has changed since.
+
+    >>> import networkx as nx
+    >>> graph = ConvertedGraph(nx.Graph([("a", "c"), ("c", "b")]))
+    >>> graph.nodes.tolist(), graph.out_rows[1].tolist(), graph.weights("weight", 1).tolist()
+    (['a', 'c', 'b'], [1, 0, 2, 1], [1, 1, 1, 1])
+    """
+
+    __networkx_backend__ = BACKEND
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self.directed: bool = original.is_directed()
+        self.multigraph: bool = original.is_multigraph()
+        self.nodes = object_array(list(original._adj))
+        self._numbering = _numbering(self.nodes.tolist())
+        self.out_rows: Rows = self._read_rows(original._adj)
+        self._marker = object()
+        self._attributes: dict[tuple[Any, Any, str], Array] = {}
+        self._ascending: dict[Any, WeightedRows] = {}
+        if original.__networkx_cache__ is not None:
+            original.__networkx_cache__[BACKEND] = self._marker
+
+    # --- what NetworkX asks of a graph -------------------------------------------------------------------------------
+    def is_directed(self) -> bool:
+        """Say whether edges have a direction."""
+        return self.directed
+
+    def is_multigraph(self) -> bool:
+        """Say whether two nodes may be joined by several edges."""
+        return self.multigraph
+
+    def number_of_nodes(self) -> int:
+        """Return the number of nodes."""
+        return self.nodes.size
+
+    order = number_of_nodes
+
+    def __len__(self) -> int:
+        return self.nodes.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes.tolist())
+
+    def __contains__(self, node: Any) -> bool:
+        try:
+            return node in self.numbers
+        except TypeError:
+            return False
+
+    # --- nodes and numbers -------------------------------------------------------------------------------------------
+    @cached_property
+    def numbers(self) -> dict[Any, int]:
+        """The number of every node."""
+        if isinstance(self._numbering, dict):
+            return self._numbering
+        return {node: number for number, node in enumerate(self.nodes.tolist())}
+
+    def number_of(self, node: Any) -> int:
+        """Return the number of a node; NetworkX says what is wrong with one that is not there."""
+        try:
+            return self.numbers[node]
+        except (KeyError, TypeError):
+            raise LeaveToNetworkX from None
+
+    def numbers_of(self, nodes: Iterable[Any]) -> Array:
+        """Return the numbers of nodes, `[N] int64`."""
+        return np.fromiter(map(self.number_of, nodes), np.int64)
+
+    def nodes_of(self, numbers: Array) -> list[Any]:
+        """Return the nodes with these numbers."""
+        return self.nodes[numbers].tolist()
+
+    def by_node(self, values: Array) -> dict[Any, Any]:
+        """Return a dictionary of the values `[V]`, all nodes in their order."""
+        return dict(zip(self.nodes.tolist(), values.tolist(), strict=True))
+
+    # --- edges -------------------------------------------------------------------------------------------------------
+    @property
+    def num_arcs(self) -> int:
+        """The number of entries in the adjacency: an undirected edge has two, a self-loop and parallel edges one."""
+        return self.out_rows[1].size
+
+    @cached_property
+    def sources(self) -> Array:
+        """`[E] int32`: the vertex that each entry of the adjacency belongs to."""
+        offsets, targets = self.out_rows
+        return np.repeat(np.arange(offsets.size - 1, dtype=targets.dtype), np.diff(offsets))
+
+    @cached_property
+    def loops(self) -> Array:
+        """`[V] bool`: who has a self-loop."""
+        loops = np.zeros(len(self), bool)
+        loops[self.sources[self.sources == self.out_rows[1]]] = True
+        return loops
+
+    @cached_property
+    def once(self) -> Array:
+        """Positions in the adjacency of NetworkX's `edges()`, in its order: an undirected edge at the end met first."""
+        if self.directed:
+            return np.arange(self.num_arcs)
+        return np.flatnonzero(self.sources <= self.out_rows[1])
+
+    @cached_property
+    def in_rows(self) -> Rows:
+        """Rows of incoming edges, in the order of NetworkX's predecessors."""
+        if not self.directed:
+            return self.out_rows
+        self._check_unchanged()
+        return self._read_rows(self.original._pred)
+
+    @cached_property
+    def any_order_in_rows(self) -> Rows:
+        """Rows of incoming edges with ascending neighbours, made of the outgoing ones."""
+        if not self.directed:
+            return self.out_rows
+        return transpose(*self.out_rows, None, len(self))[:2]
+
+    @cached_property
+    def engine_graph(self) -> Graph:
+        """The graph for algorithms of this library: NumPy arrays without weights, parallel edges as one."""
+        return from_csr(*self.out_rows, directed=self.directed, runtime="numpy")
+
+    @cached_property
+    def simple_rows(self) -> Rows:
+        """Rows without self-loops, neighbours ascending."""
+        offsets, targets = transpose(*self.any_order_in_rows, None, len(self))[:2]
+        if not self.loops.any():
+            return offsets, targets
+        kept = targets != np.repeat(np.arange(len(self)), np.diff(offsets))
+        return np.concatenate([[0], np.cumsum(np.diff(offsets) - self.loops)]), targets[kept]
+
+    @cached_property
+    def simple_in_rows(self) -> Rows:
+        """Rows of incoming edges without self-loops, neighbours ascending; `simple_rows` itself if undirected."""
+        return transpose(*self.simple_rows, None, len(self))[:2] if self.directed else self.simple_rows
+
+    @cached_property
+    def both_rows(self) -> Rows:
+        """Rows of the undirected graph without self-loops: neighbours ascending, each once."""
+        if not self.directed:
+            return self.simple_rows
+        return merge_duplicates(*mirror_rows(*self.simple_rows, None), "first")[:2]
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges of a graph without parallel edges."""
+        return self.num_arcs if self.directed else (self.num_arcs + int(self.loops.sum())) // 2
+
+    def out_degrees(self) -> Array:
+        """Return the number of neighbours of every vertex, `[V] int64`; a self-loop counts once."""
+        return np.diff(self.out_rows[0])
+
+    def in_degrees(self) -> Array:
+        """Return the number of predecessors of every vertex, `[V] int64`."""
+        return np.bincount(self.out_rows[1], minlength=len(self)) if self.directed else self.out_degrees()
+
+    def degrees(self) -> Array:
+        """Return NetworkX's degrees `[V] int64`: incoming and outgoing, a self-loop counts twice."""
+        return self.out_degrees() + (self.in_degrees() if self.directed else self.loops)
+
+    # --- attributes --------------------------------------------------------------------------------------------------
+    def weights(self, name: Any, default: Any = 1, along: str = "out") -> Array:
+        """Return an edge attribute in the order of the adjacency: int64 if all are `int`, float64 if all are `float`.
+
+        Others (mixed ones, NaN, ...) are left to NetworkX, and so are multigraphs. `along="in"`: as `in_rows`.
+        """
+        if name is None:
+            return self._unit_weights
+        key = (name, default, along if self.directed else "out")
+        if key not in self._attributes:
+            self._attributes[key] = self._read_weights(*key)
+        return self._attributes[key]
+
+    def rows(self, along: str) -> Rows:
+        """Return `out_rows` or `in_rows`."""
+        return self.out_rows if along == "out" else self.in_rows
+
+    def float_weights(self, name: Any) -> Array:
+        """Return an edge attribute as float64 `[E]`; whole and other numbers may be mixed."""
+        if name is None:
+            return self._unit_weights.astype(np.float64)
+        key = (name, 1, "float")
+        if key not in self._attributes:
+            self._attributes[key] = self._read_weights(name, 1, "out", mixed=True).astype(np.float64)
+        return self._attributes[key]
+
+    def incoming(self, weight: Any) -> WeightedRows:
+        """Return rows of incoming edges with ascending neighbours, and their weights, None = all 1."""
+        if weight not in self._ascending:
+            weights = None if weight is None else self.float_weights(weight)
+            if weights is not None and (weights == 1).all():
+                weights = None
+            self._ascending[weight] = transpose(*self.out_rows, weights, len(self))
+        return self._ascending[weight]
+
+    @cached_property
+    def _unit_weights(self) -> Array:
+        return np.ones(self.num_arcs, np.int64)
+
+    def _read_weights(self, name: Any, default: Any, along: str, *, mixed: bool = False) -> Array:
+        if self.multigraph:
+            raise LeaveToNetworkX
+        self._check_unchanged()
+        adjacency = self.original._adj if along == "out" else self.original._pred
+        if not any(chain.from_iterable(row.values() for row in adjacency.values())):  # no edge has any attribute
+            values = [default] * self.num_arcs
+        else:
+            values = [data.get(name, default) for row in adjacency.values() for data in row.values()]
+        kinds = set(map(type, values))
+        if kinds <= {int}:
+            return _whole_weights(values)
+        if kinds == {float} or (mixed and kinds == {float, int}):
+            weights = np.array(values, np.float64)
+            if not np.isnan(weights).any():
+                return weights
+        raise LeaveToNetworkX
+
+    def _check_unchanged(self) -> None:
+        cache = self.original.__networkx_cache__
+        if cache is not None and cache.get(BACKEND) is not self._marker:
+            raise InvalidGraphError(["the NetworkX graph has changed since it was converted; convert it again"])
+
+    def _read_rows(self, adjacency: Mapping[Any, Any]) -> Rows:
+        """Return an adjacency as rows, in one pass over it."""
+        rows: Any = adjacency.values()
+        if type(adjacency) is not dict:  # the length of a view's row may count what it hides
+            rows = [list(row) for row in rows]
+        offsets = np.zeros(len(adjacency) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, rows), np.int64, len(adjacency)), out=offsets[1:])
+        neighbors, size = chain.from_iterable(rows), int(offsets[-1])
+        if self._numbering is None:
+            return offsets, np.fromiter(neighbors, np.int32, size)
+        if isinstance(self._numbering, dict):
+            return offsets, np.fromiter(map(self._numbering.__getitem__, neighbors), np.int32, size)
+        return offsets, self._numbering[np.fromiter(neighbors, np.int64, size)]
+
+
+def pieces(items: list[Any], ends: Array) -> Iterator[list[Any]]:
+    """Yield the parts of a list that lie between consecutive `ends`, the first of which is 0.
+
+    >>> list(pieces(["a", "b", "c"], np.array([0, 2, 3])))
+    [['a', 'b'], ['c']]
+    """
+    return (items[begin:end] for begin, end in pairwise(ends.tolist()))
+
+
+def _numbering(nodes: list[Any]) -> dict[Any, int] | Array | None:
+    """Return how nodes become numbers: not at all, by a table of whole numbers, or by a dictionary."""
+    if set(map(type, nodes)) == {int}:
+        try:
+            ids = np.array(nodes, np.int64)
+        except OverflowError:
+            ids = np.array([-1])
+        if ids.size == len(nodes) and np.array_equal(ids, np.arange(ids.size)):
+            return None
+        if ids.min() >= 0 and ids.max() < MAX_SPREAD * len(nodes):
+            table = np.full(int(ids.max()) + 1, -1, np.int32)
+            table[ids] = np.arange(ids.size)
+            return table
+    return {node: number for number, node in enumerate(nodes)}
+
+
+def _whole_weights(values: list[int]) -> Array:
+    try:
+        weights = np.array(values, np.int64)
+    except OverflowError:
+        raise LeaveToNetworkX from None
+    if np.abs(weights.astype(float)).sum() > MAX_SUM:
+        raise LeaveToNetworkX
+    return weights

@@ -1,0 +1,104 @@
+"""Dijkstra's algorithm: vertices in the order in which they are settled; of equal lengths, first come, first served."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.ordered.binary_heap import pop, push
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import MAX_WEIGHT, NEW, NOBODY, SETTLED, WAITING, search_buckets
+from tgraph.kernels.cpu.team import JIT
+from tgraph.runtime.protocol import Array
+
+
+class Settled(NamedTuple):
+    """What was found: vertices in order `[F]`; of every vertex its length and parent `[V]`; all ties, see `search`."""
+
+    order: Array
+    lengths: Array
+    parents: Array
+    ties: tuple[Array, Array, Array]
+
+
+def search(
+    rows: tuple[Array, Array],
+    weights: Array,
+    starts: Array,
+    *,
+    target: int = NOBODY,
+    cutoff: float | None = None,
+    ties: bool = False,
+) -> Settled | None:
+    """Settle vertices until `target` is; None where a negative weight makes that impossible.
+
+    With `ties`, all parents are told as steps, in order: (vertex, parent, whether this parent replaces earlier ones).
+
+    >>> rows = np.array([0, 2, 3, 3]), np.array([1, 2, 2], np.int32)
+    >>> found = search(rows, np.array([1, 5, 2]), np.array([0]))
+    >>> found.order.tolist(), found.lengths.tolist(), found.parents.tolist()
+    ([0, 1, 2], [0, 1, 3], [-1, 0, 1])
+    """
+    num_vertices, size = rows[0].size - 1, rows[1].size + starts.size
+    order = np.empty(num_vertices, np.int64)
+    lengths, parents = np.zeros(num_vertices, weights.dtype), np.full(num_vertices, NOBODY, np.int64)
+    room = size if ties else 0
+    steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
+    numbers, pushed = np.empty(size, np.int64), np.empty(size, np.int64)
+    results = np.zeros(num_vertices, np.int8), order, lengths, parents, *steps
+    limit = np.inf if cutoff is None else float(cutoff)
+    arguments = (*rows, weights, starts, target, limit, ties)
+    if weights.dtype.kind == "i" and weights.min(initial=0) >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
+        buckets = int(weights.max(initial=0)) + 1
+        found, num_steps = search_buckets(*arguments, numbers, pushed, buckets, *results)
+    else:
+        found, num_steps = _search(*arguments, np.empty(size, weights.dtype), numbers, pushed, *results)
+    if found < 0:
+        return None
+    return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
+
+
+@njit(**JIT)
+def _search(
+    offsets, neighbors, weights, starts, target, limit, ties, heap_lengths, heap_numbers, pushed,
+    state, order, lengths, parents, step_vertices, step_parents, step_replaces,
+):  # fmt: skip
+    """Writes all arrays from the heap on; returns how many were settled and how many steps there are, (-1, 0) = failed.
+
+    pushed[i]: the vertex that was put into the heap as number i.
+    """
+    size, number, found, steps = 0, 0, 0, 0
+    for start in starts:
+        push(heap_lengths, heap_numbers, size, lengths[start], number)
+        state[start], pushed[number] = WAITING, start
+        size += 1
+        number += 1
+    while size > 0:
+        length, pushed_as = pop(heap_lengths, heap_numbers, size)
+        vertex, size = pushed[pushed_as], size - 1
+        if state[vertex] == SETTLED:
+            continue
+        state[vertex], order[found] = SETTLED, vertex
+        found += 1
+        if vertex == target:
+            break
+        for edge in range(offsets[vertex], offsets[vertex + 1]):
+            neighbor, new_length = neighbors[edge], length + weights[edge]
+            if new_length > limit:
+                continue
+            if state[neighbor] == SETTLED and new_length < lengths[neighbor]:
+                return -1, 0
+            if state[neighbor] == NEW or (state[neighbor] == WAITING and new_length < lengths[neighbor]):
+                state[neighbor], lengths[neighbor], parents[neighbor] = WAITING, new_length, vertex
+                push(heap_lengths, heap_numbers, size, new_length, number)
+                pushed[number] = neighbor
+                size += 1
+                number += 1
+                if ties:
+                    step_vertices[steps], step_parents[steps], step_replaces[steps] = neighbor, vertex, True
+                    steps += 1
+            elif ties and new_length == lengths[neighbor]:
+                step_vertices[steps], step_parents[steps], step_replaces[steps] = neighbor, vertex, False
+                steps += 1
+    return found, steps
