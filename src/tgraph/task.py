@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def uses_kernels(graph: Graph, how: How) -> bool:
     """Whether compiled code runs such a call: the tensors are in the CPU's memory and nothing else was asked for."""
     device = how.get("device") or graph.runtime.device
-    return not graph.is_far and streams_kernels(how) and device == "cpu"
+    return not (graph.is_far or graph.is_compressed) and streams_kernels(how) and device == "cpu"
 
 
 def streams_kernels(how: How) -> bool:
@@ -65,6 +65,10 @@ class Task:
         if graph.is_far and not streams:
             raise InvalidArgumentError(
                 f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"
+            )
+        if graph.is_compressed:
+            raise InvalidArgumentError(
+                f"{name} needs the rows of the graph itself, and this one is compressed; use graph.decompress()"
             )
         self.name, self.graph = name, placed(graph, how)
         self.max_iterations = options.max_iterations
