@@ -206,7 +206,7 @@ def _write_text(program: KernelProgram, num_sides: int, pushes: bool, pulls: boo
     sides = range(num_sides)
     arrays = [f"{kind}{side}" for side in sides for kind in ("values", "carried")]
     arrays += [f"sent_{part}{side}" for side in sides for part in ("offsets", "neighbors")] if pushes else []
-    order = ("offsets", "neighbors", "spans", "ends")
+    order = ("offsets", "neighbors", "spans", "ends", "upward")
     arrays += [f"{part}{side}" for side in sides for part in order] if pulls else []
     return HEAD + _TEXT.format(
         types=type_lines(Acc=stored_dtype(program), Message=program.message_dtype) + "\nSTOP, DONE = 8, 16",
@@ -304,7 +304,7 @@ class LayeredFrontier:
         if push is None:
             active[front] = 1
         touched, accumulators = np.empty(num_vertices, np.uint32), np.full(num_vertices, nothing)
-        values = [np.full(sides[0].offsets.size - 1, nothing) for _ in sides]
+        values = [side.values(nothing) for side in sides]
         is_same = push is not None and pull is not None and push[0].is_upward != pull[0].is_upward
         carried = values if is_same else [np.full_like(array, nothing) for array in values]
         both = [array for pair in zip(values, carried, strict=True) for array in pair]

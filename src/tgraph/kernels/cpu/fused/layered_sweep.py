@@ -86,7 +86,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, degrees, totals, changes,
 
 def _write_text(program: KernelProgram, num_sides: int) -> str:
     sides = range(num_sides)
-    arrays = [f"{part}{side}" for side in sides for part in ("offsets", "neighbors", "spans", "ends")]
+    arrays = [f"{part}{side}" for side in sides for part in ("offsets", "neighbors", "spans", "ends", "upward")]
     arrays += [f"{part}{side}" for side in sides for part in ("values", "new_values")]
     layers = "\n".join(through_layers(program, side, f"counter + {8 + 8 * side}") for side in sides)
     needs_gather = program.reduce != "count"
@@ -143,8 +143,9 @@ class LayeredSweep:
         dtype = stored_dtype(program)
         self._nothing = dtype.type(program.nothing)
         rows = [array for side in sides for array in (*side.rows(), *side.order())]
-        num_new = sides[0].offsets.size - 1 if program.feeds_back else 0
-        values = [np.empty(size, dtype) for side in sides for size in (side.offsets.size - 1, num_new)]
+        values = []
+        for side in sides:
+            values += [side.values(self._nothing), side.values(self._nothing) if program.feeds_back else np.empty(0, dtype)]
         self._rows = (*rows, *values)
         compile_worker(self._worker, 0, 0.0, *self._arguments(np.zeros(0), np.zeros(1, np.int64)))
 
