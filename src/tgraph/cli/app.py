@@ -36,6 +36,7 @@ class Kind(StrEnum):
     rmat = "rmat"
     erdos_renyi = "erdos_renyi"
     barabasi_albert = "barabasi_albert"
+    web_like = "web_like"
     grid = "grid"
     road_like = "road_like"
     star = "star"
@@ -140,8 +141,8 @@ def generate(
     kind: Annotated[Kind, typer.Option(help="Which graph.")] = Kind.rmat,
     scale: Annotated[int, typer.Option(help="rmat: 2^scale vertices.")] = 16,
     edge_factor: Annotated[int, typer.Option(help="rmat: edges per vertex.")] = 16,
-    vertices: Annotated[int, typer.Option(help="erdos_renyi, barabasi_albert, star, path, complete.")] = 1000,
-    edges: Annotated[int, typer.Option(help="erdos_renyi: edges in all; barabasi_albert: per vertex.")] = 4,
+    vertices: Annotated[int, typer.Option(help="erdos_renyi, barabasi_albert, web_like, star, path, complete.")] = 1000,
+    edges: Annotated[int, typer.Option(help="erdos_renyi: edges in all; barabasi_albert, web_like: per vertex.")] = 4,
     rows: Annotated[int, typer.Option(help="grid, road_like.")] = 100,
     columns: Annotated[int, typer.Option(help="grid, road_like.")] = 100,
     weights: Annotated[
@@ -168,6 +169,7 @@ def generate(
         Kind.rmat: {"scale": scale, "edge_factor": edge_factor},
         Kind.erdos_renyi: {"num_vertices": vertices, "num_edges": edges},
         Kind.barabasi_albert: {"num_vertices": vertices, "edges_per_vertex": edges},
+        Kind.web_like: {"num_vertices": vertices, "edges_per_vertex": edges},
         Kind.grid: {"rows": rows, "columns": columns},
         Kind.road_like: {"rows": rows, "columns": columns},
     }
