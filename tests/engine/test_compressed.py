@@ -172,6 +172,16 @@ def test_runtimes_give_the_same(runtime_name: str) -> None:
     assert_equal(tg.pagerank(small, tol_l1=1e-13, max_iterations=300), tg.pagerank(graph, tol_l1=1e-13, max_iterations=300), SUM_TOLERANCE)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_other_algorithms_made_of_programs_run_too(directed: bool) -> None:
+    graph = copies(directed=directed)
+    small = tg.compress(graph)
+    for call in (tg.scc, tg.mis, tg.coloring):
+        assert_equal(call(small), call(graph))
+    for call in (tg.eigenvector, tg.katz, tg.closeness, lambda one: tg.php(one, 0)):
+        assert_equal(call(small), call(graph), 1e-6)  # each stops at a tolerance of its own
+
+
 def test_limits_mean_the_same() -> None:
     graph = copies(directed=False)
     small = tg.compress(graph)
@@ -187,7 +197,7 @@ def test_a_message_that_cannot_be_shared_is_refused() -> None:
 
 def test_algorithms_that_need_rows_say_so() -> None:
     small = tg.compress(copies())
-    for call in (tg.triangles, tg.scc, tg.k_core, tg.betweenness):
+    for call in (tg.triangles, tg.leiden, tg.k_core, tg.betweenness, tg.cdlp):
         with pytest.raises(InvalidArgumentError, match=r"graph\.decompress\(\)"):
             call(small)
     with pytest.raises(InvalidArgumentError, match=r"engine='compressed' .* tgraph\.compress"):

@@ -77,7 +77,7 @@ def _why_plain(planned: Plan, edges: LayeredEdges, options: Options) -> str | No
 
 
 def _describe(planned: Plan, edges: LayeredEdges, state: State) -> KernelProgram:
-    dtype = edges.graph.runtime.dtype(edges.make_messages(planned, state.fields))
+    dtype = edges.message_dtype(planned, state.fields)
     return replace(describe_sending(planned, edges.graph, state, dtype), is_message_per_vertex=True)
 
 
@@ -130,8 +130,7 @@ class LayeredGather:
         gather = plan(Gather(reduce, along, message), ("gathered", "value"))
         check_shared(gather)
         state = State({name: self._runtime.full(self._count, 0, dtype) for name in ("gathered", "value")})
-        sent = self._runtime.dtype(edges.make_messages(gather, state.fields))
-        self._dtype = reduced_dtype(reduce, sent)
+        self._dtype = reduced_dtype(reduce, edges.message_dtype(gather, state.fields))
         state.fields["gathered"] = self._runtime.full(self._count, 0, self._dtype)
         self._fields = {
             "gathered": np.empty(self._count, self._dtype),

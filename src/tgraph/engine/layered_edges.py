@@ -55,15 +55,16 @@ class LayeredEdges(InMemoryEdges):
 
     def layered_sides(self, along: str, direction: str) -> list[LayeredSide]:
         """Return the rows that a message crosses, for kernels."""
-        return [
-            LayeredSide(*self._rows(name).to_numpy()[:2], self._layered.layers, name == "out")
-            for name in self.side_names(along, direction)
-        ]
+        prepared, names = self._layered.prepared, self.side_names(along, direction)
+        for name in names:
+            if name not in prepared:
+                offsets, neighbors, _ = self._rows(name).to_numpy()
+                prepared[name] = LayeredSide(offsets, neighbors, self._layered.layers, name == "out")
+        return [prepared[name] for name in names]
 
     def degrees(self, along: str, direction: str) -> Tensor:
         """Return how many edges a vertex sends along (push) or gets messages from (pull), `[V] int64`."""
-        graph = self._layered
-        counts = [graph.out_degrees() if n == "out" else graph.in_degrees() for n in self.side_names(along, direction)]
+        counts = [self._layered.count_edges(name) for name in self.side_names(along, direction)]
         return counts[0] if len(counts) == 1 else counts[0] + counts[1]
 
     def count_edges(self, senders: Tensor | None, along: str) -> int:
@@ -73,17 +74,22 @@ class LayeredEdges(InMemoryEdges):
         runtime = self.graph.runtime
         return int(runtime.item(runtime.reduce(runtime.index_select(self.degrees(along, "push"), senders), "sum")))
 
-    def make_messages(self, plan: Plan, fields: dict[str, Tensor]) -> Tensor:
-        """Return the message of every vertex, `[V]`."""
-        runtime, count = self.graph.runtime, self.graph.num_vertices
+    def message_dtype(self, plan: Plan, fields: dict[str, Tensor]) -> np.dtype[Any]:
+        """Return the type of messages, found by making none."""
+        none = {name: tensor[:0] for name, tensor in fields.items()}
+        return self.graph.runtime.dtype(self.make_messages(plan, none, 0))
+
+    def make_messages(self, plan: Plan, fields: dict[str, Tensor], count: int) -> Tensor:
+        """Return the messages of the first `count` vertices, whose fields are given."""
+        runtime = self.graph.runtime
 
         def value(name: str) -> Any:
             if name in fields:
                 return fields[name]
-            return runtime.arange(0, count, index_dtype(count)) if name == "source" else 1
+            return runtime.arange(0, count, index_dtype(self.graph.num_vertices)) if name == "source" else 1
 
         made = plan.call("message", value)
-        if is_tensor(made) and tuple(made.shape) == (count,):
+        if is_tensor(made):
             return made
         dtype = "bool" if isinstance(made, bool) else "int64" if isinstance(made, int) else "float64"
         return runtime.full(count, made, dtype)
@@ -99,7 +105,7 @@ class LayeredEdges(InMemoryEdges):
         """Return what reaches each receiver: `[V]`, or `[R]` where `receivers` are given."""
         check_shared(plan)
         runtime, reduce = self.graph.runtime, plan.program.reduce
-        sent = self.make_messages(plan, fields)
+        sent = self.make_messages(plan, fields, self.graph.num_vertices)
         check_reduction(reduce, runtime.dtype(sent))
         active = None
         if senders is not None and not plan.may_resend:

@@ -38,12 +38,13 @@ stored, torch on cpu)
     True
     """
 
-    __slots__ = ("_degrees", "_num_arcs", "_turned", "layers")
+    __slots__ = ("_degrees", "_num_arcs", "_turned", "layers", "prepared")
 
     layers: Array  # [D+1] int64: layer k of virtual vertices is layers[k - 1] to layers[k] - 1
     _num_arcs: int
     _turned: Adjacency | None  # None = not built yet
     _degrees: dict[str, Tensor]  # what was counted, by direction
+    prepared: dict[str, Any]  # what engines found out about the rows, by direction
 
     def __init__(
         self, rows: Adjacency, *, layers: Array, num_arcs: int, turned: Adjacency | None = None, **kept: Any
@@ -54,6 +55,7 @@ stored, torch on cpu)
         put(self, "_num_arcs", num_arcs)
         put(self, "_turned", turned)
         put(self, "_degrees", {})
+        put(self, "prepared", {})
 
     # --- size --------------------------------------------------------------------------------------------------------
     @property
@@ -152,18 +154,20 @@ stored, torch on cpu)
     # --- what programs ask for ---------------------------------------------------------------------------------------
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every vertex, `[V] int64`."""
-        return self._count("out")
+        return self.runtime.copy(self.count_edges("out"))
 
     def in_degrees(self) -> Tensor:
         """Return the number of incoming edges of every vertex, `[V] int64`."""
-        return self._count("in" if self.directed else "out")
+        return self.runtime.copy(self.count_edges("in"))
 
-    def _count(self, direction: str) -> Tensor:
+    def count_edges(self, direction: str) -> Tensor:
+        """Return the number of edges of every vertex in one direction, `[V] int64`, counted once; not to be changed."""
+        direction = direction if self.directed else "out"
         if direction not in self._degrees:
             count = count_leaves if direction == "out" else count_roots
             offsets, neighbors, _ = self.rows.to_numpy()
             self._degrees[direction] = self.runtime.asarray(count(offsets, neighbors, self.num_vertices))
-        return self.runtime.copy(self._degrees[direction])
+        return self._degrees[direction]
 
     @property
     def has_in_edges(self) -> bool:

@@ -296,10 +296,10 @@ class LayeredFrontier:
         num_vertices, num_stored = sides[0].num_vertices, sum(side.neighbors.size for side in sides)
         self._size = team_size(num_stored + num_vertices)
         nothing = dtype.type(program.nothing)
-        stored = sum(np.diff(side.offsets[: num_vertices + 1]).astype(np.int64) for side in sides)
+        stored = sides[0].row_sizes if len(sides) == 1 else sides[0].row_sizes + sides[1].row_sizes
         queues = np.empty((2, num_vertices), np.uint32)
         queues[0, : front.size] = front
-        self._state = np.array([front.size, degrees[front].sum(), np.asarray(stored)[front].sum(), 0], np.int64)
+        self._state = np.array([front.size, degrees[front].sum(), stored[front].sum(), 0], np.int64)
         active = np.zeros(num_vertices if push is None else 0, np.uint8)
         if push is None:
             active[front] = 1
@@ -309,7 +309,7 @@ class LayeredFrontier:
         carried = values if is_same else [np.full_like(array, nothing) for array in values]
         both = [array for pair in zip(values, carried, strict=True) for array in pair]
         sent = [array for side in push or [] for array in side.rows()]
-        taken = [array for side in pull or [] for array in (*side.rows(), *side.order())]
+        taken = [array for side in pull or [] for array in (*side.rows(), *side.order)]
         numbers = (queues, touched, accumulators, active, degrees, stored, all_cuts(pull or sides), num_stored, nothing)
         self._arrays = (*numbers, *both, *sent, *taken, *fields.values())
         self._constants = tuple(program.constants.values())

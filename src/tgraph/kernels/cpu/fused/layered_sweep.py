@@ -142,7 +142,7 @@ class LayeredSweep:
         self._before = (cuts, degrees, *sums)
         dtype = stored_dtype(program)
         self._nothing = dtype.type(program.nothing)
-        rows = [array for side in sides for array in (*side.rows(), *side.order())]
+        rows = [array for side in sides for array in (*side.rows(), *side.order)]
         values = []
         for side in sides:
             values += [side.values(self._nothing), side.values(self._nothing) if program.feeds_back else np.empty(0, dtype)]

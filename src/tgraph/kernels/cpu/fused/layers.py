@@ -9,6 +9,7 @@ no message, for neighbours that do not exist.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -75,8 +76,19 @@ class LayeredSide:
         """Return room for the values of vertices and virtual vertices, and for that of no message, `[V+R+1]`."""
         return np.full(self.offsets.size, nothing)
 
+    @cached_property
+    def row_sizes(self) -> Array:
+        """How many neighbours are stored in the row of each vertex, `[V] int64`."""
+        return np.diff(self.offsets[: self.num_vertices + 1].astype(np.int64))
+
+    @cached_property
+    def cuts(self) -> Array:
+        """The cuts of vertices into chunks of about equal work."""
+        return cut_by_work([self.offsets[: self.num_vertices + 1].astype(np.int64)])[0]
+
+    @cached_property
     def order(self) -> list[Array | bool]:
-        """Return the spans of virtual vertices that are taken one after the other, where threads meet, and the way.
+        """The spans of virtual vertices that are taken one after the other, where threads meet, and the way.
 
         Threads meet after each large layer. Small ones that follow each other are one span, which a thread goes
         through in the order of layers: meeting takes longer than they do.
@@ -124,6 +136,8 @@ def stored_dtype(program: KernelProgram) -> np.dtype[np.generic]:
 
 def all_cuts(sides: list[LayeredSide]) -> Array:
     """Return the cuts of vertices by the work of all sides."""
+    if len(sides) == 1:
+        return sides[0].cuts
     return cut_by_work([side.offsets[: side.num_vertices + 1].astype(np.int64) for side in sides])[0]
 
 
