@@ -104,7 +104,14 @@ class ToSmaller(tg.Program):
         return incoming
 
 
-PROGRAMS = {"any": Reached, "count": Visits, "max": Largest, "mean": Smoothed, "plain mean": MeanOfChanged, "user": WidestPath}
+PROGRAMS = {
+    "any": Reached,
+    "count": Visits,
+    "max": Largest,
+    "mean": Smoothed,
+    "plain mean": MeanOfChanged,
+    "user": WidestPath,
+}
 
 
 def assert_equal(small: tg.Result, expected: tg.Result, tolerance: float = 0.0) -> None:
@@ -121,7 +128,9 @@ def check_algorithms(graph: tg.Graph, source: int, **how: Any) -> None:
     assert_equal(tg.wcc(small, **how), tg.wcc(graph))
     exact = {"tol_l1": 1e-13, "max_iterations": 300}
     assert_equal(tg.pagerank(small, **exact, **how), tg.pagerank(graph, **exact), SUM_TOLERANCE)
-    assert_equal(tg.hits(small, max_iterations=20, tol_l1=0, **how), tg.hits(graph, max_iterations=20, tol_l1=0), SUM_TOLERANCE)
+    assert_equal(
+        tg.hits(small, max_iterations=20, tol_l1=0, **how), tg.hits(graph, max_iterations=20, tol_l1=0), SUM_TOLERANCE
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -169,7 +178,11 @@ def test_runtimes_give_the_same(runtime_name: str) -> None:
     small = tg.compress(graph).to(runtime_name)
     assert_equal(tg.bfs(small, 3), tg.bfs(graph, 3))
     assert_equal(tg.wcc(small, kernel="plain"), tg.wcc(graph))
-    assert_equal(tg.pagerank(small, tol_l1=1e-13, max_iterations=300), tg.pagerank(graph, tol_l1=1e-13, max_iterations=300), SUM_TOLERANCE)
+    assert_equal(
+        tg.pagerank(small, tol_l1=1e-13, max_iterations=300),
+        tg.pagerank(graph, tol_l1=1e-13, max_iterations=300),
+        SUM_TOLERANCE,
+    )
 
 
 @pytest.mark.parametrize("directed", [True, False])

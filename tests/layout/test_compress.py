@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def check_layers(graph: CompressedGraph) -> None:
     offsets, neighbors, _ = graph.rows.to_numpy()
     assert offsets.size - 1 == graph.num_vertices + graph.num_virtual
     layers = graph.layers.tolist()
-    for depth, (first, last) in enumerate(zip(layers, layers[1:], strict=False), 1):
+    for depth, (first, last) in enumerate(pairwise(layers), 1):
         assert first < last
         for vertex in range(first, last):
             row = neighbors[offsets[vertex] : offsets[vertex + 1]]
@@ -112,7 +113,7 @@ def test_weights_are_refused_or_dropped() -> None:
     graph = copies().relabel([f"v{number}" for number in range(400)])
     offsets, targets, _ = graph.adjacency("out").to_numpy()
     weighted = tg.from_csr(offsets, targets, weights=np.ones(targets.size))
-    with pytest.raises(InvalidArgumentError, match="without weights, .* drop_weights=True"):
+    with pytest.raises(InvalidArgumentError, match=r"without weights, .* drop_weights=True"):
         tg.compress(weighted)
     assert not tg.compress(weighted, drop_weights=True).weighted
     assert tg.compress(graph).vertex_labels.tolist() == graph.vertex_labels.tolist()

@@ -75,7 +75,7 @@ class Parents(Program):
 
 
 class SharedParents(Program):
-    """The same parents where messages depend on their sender alone: the smallest pair of level and vertex. One iteration."""
+    """The same parents, with messages that depend on their sender alone: the smallest pair of level and vertex."""
 
     reduce, active = "min", "all"
 

@@ -101,9 +101,7 @@ def _start_sweep(planned: Plan, edges: LayeredEdges, state: State, fields: dict[
 class _Frontier(FusedFrontier):
     """The iterations of a program in which the vertices that changed are active, through the layers."""
 
-    def __init__(
-        self, planned: Plan, edges: LayeredEdges, state: State, front: Tensor | None, direction: str
-    ) -> None:
+    def __init__(self, planned: Plan, edges: LayeredEdges, state: State, front: Tensor | None, direction: str) -> None:
         self._state, self._edges = state, edges
         graph, along = edges.graph, planned.program.along
         has_rows = along == "in" or graph.has_in_edges
@@ -123,9 +121,7 @@ class _Frontier(FusedFrontier):
 class LayeredGather:
     """A compiled sweep for one message function and one type of values, used again in every iteration."""
 
-    def __init__(
-        self, edges: LayeredEdges, dtype: Any, reduce: str, along: str, message: Callable[..., Any]
-    ) -> None:
+    def __init__(self, edges: LayeredEdges, dtype: Any, reduce: str, along: str, message: Callable[..., Any]) -> None:
         self._runtime, self._count = edges.graph.runtime, edges.graph.num_vertices
         gather = plan(Gather(reduce, along, message), ("gathered", "value"))
         check_shared(gather)

@@ -8,6 +8,7 @@ depend on its sender alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ def check_shared(plan: Plan) -> None:
     for name in plan.parameters["message"]:
         if name not in allowed:
             raise InvalidProgramError(
-                f"{type(plan.program).__name__}.message asks for {name!r}, which differs from edge to edge, and vertices "
-                "of a compressed graph share their messages; run it on graph.decompress()"
+                f"{type(plan.program).__name__}.message asks for {name!r}, which differs from edge to edge, and "
+                "vertices of a compressed graph share their messages; run it on graph.decompress()"
             )
 
 
@@ -150,7 +151,7 @@ class LayeredEdges(InMemoryEdges):
         runtime, layers, rows = self.graph.runtime, self._layered.layers.tolist(), self._wide_rows(name)
         dtype = runtime.dtype(sent)
         values = runtime.concatenate([sent, runtime.full(self._layered.num_virtual, identity(op, dtype), dtype)])
-        spans = [range(first, last) for first, last in zip(layers, layers[1:], strict=False)]
+        spans = [range(first, last) for first, last in pairwise(layers)]
         for span in spans if name == "out" else reversed(spans):
             subgraph = tensorize(rows, span)
             reduced = aggregate(subgraph, subgraph.at_neighbors(values), op)

@@ -12,6 +12,7 @@ The metadata holds `num_arcs`, the number of neighbours when virtual vertices ar
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,13 @@ def build_layered(
 def _check_layers(path: FilePath, offsets: Array, neighbors: Array, layers: Array, num_arcs: int) -> None:
     """Raise unless rows hold vertices and virtual vertices of lower layers only, none of them in vain."""
     num_vertices, ends = int(layers[0]), layers.tolist()
-    spans = [(0, num_vertices, ends[-1]), *((first, last, first) for first, last in zip(ends, ends[1:], strict=False))]
+    spans = [(0, num_vertices, ends[-1]), *((first, last, first) for first, last in pairwise(ends))]
     for first, last, limit in spans:
         row = neighbors[int(offsets[first]) : int(offsets[last])]
         if row.size and (row.min() < 0 or row.max() >= limit):
-            raise FileFormatError(path, "layered_neighbors", f"rows {first} to {last - 1} may hold 0 to {limit - 1} only")
+            raise FileFormatError(
+                path, "layered_neighbors", f"rows {first} to {last - 1} may hold 0 to {limit - 1} only"
+            )
     used = np.zeros(ends[-1], bool)
     used[neighbors] = True
     if not used[num_vertices:].all():

@@ -1,7 +1,7 @@
 """Links that grow by copying (Kumar, Raghavan, Rajagopalan, Sivakumar, Tomkins, Upfal 2000).
 
 A new page takes one of the pages shortly before it as its model. Each of its links is the model's, or else leads
-somewhere at random: near the page, as within a site, or anywhere. Each row depends on rows before it, so this is serial.
+somewhere at random: near the page, as within a site, or anywhere. Rows depend on rows before them, so this is serial.
 """
 
 from __future__ import annotations

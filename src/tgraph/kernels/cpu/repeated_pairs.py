@@ -87,7 +87,11 @@ def put_alike_together(rows: SymbolRows, num_symbols: int, watch: Watch) -> None
     >>> rows.symbols.tolist()
     [1, 3, 2, 1, 3]
     """
-    uses, first, last = np.zeros(num_symbols, np.int64), np.zeros(num_symbols, np.int64), np.zeros(num_symbols, np.int64)
+    uses, first, last = (
+        np.zeros(num_symbols, np.int64),
+        np.zeros(num_symbols, np.int64),
+        np.zeros(num_symbols, np.int64),
+    )
     _look_for_uses(rows.symbols, rows.starts, rows.sizes, uses, first, last)
     used = np.flatnonzero(uses)
     bits = max(int(rows.starts.size).bit_length() - 29, 0)  # rows beyond 2^29 are told apart by fewer bits

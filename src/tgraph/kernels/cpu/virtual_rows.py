@@ -104,7 +104,7 @@ def _count_uses(symbols, starts, sizes, num_vertices, uses):
 
 @njit(**JIT)
 def _choose(row_uses, pairs, num_vertices):
-    """Return which pairs are kept as rows, and the length of each one's row. One thread; users come after what they use.
+    """Return which pairs are kept as rows, and the length of each one's row. One thread; users follow what they use.
 
     First all that are used once are written out; then, as lengths are known, all whose row is not worth it.
     """
@@ -188,9 +188,7 @@ def _write_symbol(symbol, pairs, numbers, num_vertices, stack, neighbors, put):
 
 
 @njit(**JIT)
-def _write_out(
-    rank, size, symbols, starts, sizes, pairs, numbers, kept, offsets, neighbors, height, ascending
-):
+def _write_out(rank, size, symbols, starts, sizes, pairs, numbers, kept, offsets, neighbors, height, ascending):
     """Writes the neighbours of its rows and of its virtual vertices."""
     num_vertices = starts.size
     stack = np.empty(height, np.uint32)
@@ -265,5 +263,3 @@ def _expand(rank, size, shared, offsets, neighbors, num_vertices, out_offsets, f
                 held += 1
             if ascending:
                 sort_small(found, out_offsets[row], put)
-
-

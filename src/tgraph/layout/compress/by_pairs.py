@@ -71,14 +71,18 @@ def _check(graph: Graph, min_frequency: int, drop_weights: bool) -> None:
         raise InvalidArgumentError(f"compress takes a graph in memory, and {kind}")
     if graph.weighted and not drop_weights:
         raise InvalidArgumentError(
-            "compress takes graphs without weights, which vertices with the same neighbours would have to share; run on "
-            "the graph itself, or leave the weights out with drop_weights=True"
+            "compress takes graphs without weights, which vertices with the same neighbours would have to share; run "
+            "on the graph itself, or leave the weights out with drop_weights=True"
         )
     if min_frequency < 2:
-        raise InvalidArgumentError(f"min_frequency={min_frequency!r} must be 2 or more: a pair that occurs once is no gain")
+        raise InvalidArgumentError(
+            f"min_frequency={min_frequency!r} must be 2 or more: a pair that occurs once is no gain"
+        )
     if graph.num_vertices + graph.num_arcs > MOST_SYMBOLS:
         size = f"{graph.num_vertices:,} vertices and {graph.num_arcs:,} stored edges"
-        raise InvalidArgumentError(f"compress takes {MOST_SYMBOLS:,} vertices and edges together, not {size}; divide it")
+        raise InvalidArgumentError(
+            f"compress takes {MOST_SYMBOLS:,} vertices and edges together, not {size}; divide it"
+        )
 
 
 def _replace_all(rows: SymbolRows, min_frequency: int, may_reorder: bool, say: Callable[[str], None]) -> Array:

@@ -1,12 +1,12 @@
 """The kernel for programs in which the vertices that changed are active, on a compressed graph.
 
-Push, for monotonic programs: an active vertex sends its message to the neighbours in its row; a virtual vertex that gets
-something better than ever before passes it on at once to its own row, and stays silent otherwise, since all behind it
-have had as good a message already. So a virtual vertex is opened once in a breadth-first search. Messages meet in one
-accumulator per vertex, by compare-and-swap; then every vertex that was reached updates itself. Pull: all vertices make
-their messages (of programs that are not monotonic, only the active ones), virtual vertices are reduced layer by layer,
-and then every vertex that can still change reduces its row and updates itself. An iteration is the plain one in both
-directions, so that limits and traces mean the same.
+Push, for monotonic programs: an active vertex sends its message to the neighbours in its row; a virtual vertex that
+gets something better than ever before passes it on at once to its own row, and stays silent otherwise, since all
+behind it have had as good a message already. So a virtual vertex is opened once in a breadth-first search. Messages
+meet in one accumulator per vertex, by compare-and-swap; then every vertex that was reached updates itself. Pull: all
+vertices make their messages (of programs that are not monotonic, only the active ones), virtual vertices are reduced
+layer by layer, and then every vertex that can still change reduces its row and updates itself. An iteration is the
+plain one in both directions, so that limits and traces mean the same.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The kernel for programs in which every vertex is active, on a compressed graph.
 
-Each iteration, every thread: takes chunks of virtual vertices, layer by layer, and reduces what reaches them; then takes
-chunks of vertices and reduces, updates and measures them, and makes what they send next. All meet after every layer. A
-value is written by the thread that took its chunk. Messages of the next iteration are beside those in use, so what an
-iteration reads is what the one before left. What is summed over vertices is summed per chunk and then in the order of
-chunks: no answer depends on the number of threads.
+Each iteration, every thread: takes chunks of virtual vertices, layer by layer, and reduces what reaches them; then
+takes chunks of vertices and reduces, updates and measures them, and makes what they send next. All meet after each
+large layer. A value is written by the thread that took its chunk. Messages of the next iteration are beside those in
+use, so what an iteration reads is what the one before left. What is summed over vertices is summed per chunk and then
+in the order of chunks: no answer depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -145,7 +145,10 @@ class LayeredSweep:
         rows = [array for side in sides for array in (*side.rows(), *side.order)]
         values = []
         for side in sides:
-            values += [side.values(self._nothing), side.values(self._nothing) if program.feeds_back else np.empty(0, dtype)]
+            values += [
+                side.values(self._nothing),
+                side.values(self._nothing) if program.feeds_back else np.empty(0, dtype),
+            ]
         self._rows = (*rows, *values)
         compile_worker(self._worker, 0, 0.0, *self._arguments(np.zeros(0), np.zeros(1, np.int64)))
 

@@ -118,9 +118,7 @@ def gather_text(program: KernelProgram, side: int) -> str:
     reduce = _REDUCE_STORED[program.reduce]
     bare = reduce.partition("\nif ")[0]  # outside of the loop there is nothing to leave
     first = (_FIRST.format(side=side, place=place, reduce=bare).strip("\n") for place in range(WITHOUT_BRANCH))
-    return _GATHER.format(
-        side=side, first="\n".join(first), count=WITHOUT_BRANCH, reduce=block(reduce, 1)
-    ).strip("\n")
+    return _GATHER.format(side=side, first="\n".join(first), count=WITHOUT_BRANCH, reduce=block(reduce, 1)).strip("\n")
 
 
 def through_layers(program: KernelProgram, side: int, counter: str) -> str:
