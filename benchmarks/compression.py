@@ -6,7 +6,7 @@ FOLDER holds a folder for each of the named data sets as they are published (cnr
 web-NotreDame/web-NotreDame.tar.gz, soc-Slashdot0902/soc-Slashdot0902.txt.gz of SNAP); `rmat` and `web` are generated.
 
 Ratios are bytes of offsets and ids, of the graph as it is stored (64-bit offsets) and of the compressed one as it is
-stored; `neighbours` is the ratio of the numbers of ids alone. Seconds are medians of rounds in which all candidates take
+stored; `neighbours` is the ratio of the numbers of ids alone. Seconds are medians of rounds in which both graphs take
 turns. PageRank and HITS are 20 iterations of the same kind on both graphs; the others are whole runs from the same
 source, the one of eight sampled vertices that reaches most. Incoming rows are at hand on both. Answers are compared.
 """

@@ -147,8 +147,8 @@ stored, torch on cpu)
         np.cumsum(count_leaves(offsets, neighbors, count), out=out_offsets[1:])
         targets = expand_rows(offsets, neighbors, count, out_offsets, ascending=self.is_sorted)
         out = Adjacency(runtimes.get("numpy"), out_offsets, targets, None).to(self.runtime)
-        kept = {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
-        return Graph(out, is_sorted=self.is_sorted, **kept)
+        labels, is_sorted = self._labels, self.is_sorted
+        return Graph(out, directed=self.directed, num_edges=self._num_edges, labels=labels, is_sorted=is_sorted)
 
     # --- what programs ask for ---------------------------------------------------------------------------------------
     def out_degrees(self) -> Tensor:
@@ -252,13 +252,13 @@ stored, torch on cpu)
         return ", ".join([*words, f"{virtual} {layers}", stored, place])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kept = {"directed": self.directed, "num_edges": self._num_edges, "labels": self.vertex_labels}
+        kept: dict[str, Any] = {"directed": self.directed, "num_edges": self._num_edges, "labels": self.vertex_labels}
         kept |= {"layers": self.layers, "num_arcs": self._num_arcs, "is_sorted": self.is_sorted}
         return _unpickle, (self.rows.to_numpy(), kept, self.runtime.name, self.runtime.device)
 
     def _with(self, out: Adjacency, **changes: Any) -> Graph:
         """Return a graph that differs from this one only in what is given."""
-        kept = {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
+        kept: dict[str, Any] = {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
         kept |= {"layers": self.layers, "num_arcs": self._num_arcs, "is_sorted": self.is_sorted}
         changes.pop("reverse", None)
         return CompressedGraph(out, **{**kept, **changes})
