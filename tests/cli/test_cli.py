@@ -62,7 +62,7 @@ def test_compress_writes_a_graph_that_algorithms_take(call, city, tmp_path):
     code, out, _ = call("compress", tmp_path / "web.safetensors", tmp_path / "small.safetensors")
     assert code == 0
     small = tg.read(tmp_path / "small.safetensors")
-    assert small.describe() in out
+    assert small.describe().rpartition(", ")[0] in out
     assert f"{small.ratio:.2f} times smaller, depth {small.depth}, " in out
     assert "million edges per second" in out
     assert f"about {small.predicted_speed_up:.1f} times faster" in out

@@ -91,7 +91,7 @@ class SharedParents(Program):
         return where(levels >= 0, levels * self.count + source, self.nobody)
 
     def update(self, levels: Tensor, incoming: Tensor) -> Tensor:
-        return where(levels > 0, incoming % self.count, self.count)
+        return where(levels > 0, incoming - (levels - 1) * self.count, self.count)
 
     def is_done(self, iteration: int, residual: float) -> bool:
         return True

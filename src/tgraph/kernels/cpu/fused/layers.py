@@ -19,7 +19,7 @@ from tgraph.kernels.cpu.fused.pull import REDUCE, cut_by_work
 from tgraph.kernels.cpu.team import as_unsigned
 from tgraph.runtime.protocol import Array
 
-SMALL_LAYER = 1 << 14  # neighbours in all its rows
+SMALL_LAYER = 1 << 16  # neighbours in all its rows: a tenth of a millisecond of one thread
 WITHOUT_BRANCH = 3  # neighbours of a row that are read whether or not they exist: rows are short, and tests would fail
 
 # Truth values are bytes in arrays: any of them is the largest.
