@@ -7,8 +7,9 @@ web-NotreDame/web-NotreDame.tar.gz, soc-Slashdot0902/soc-Slashdot0902.txt.gz of 
 
 Ratios are bytes of offsets and ids, of the graph as it is stored (64-bit offsets) and of the compressed one as it is
 stored; `neighbours` is the ratio of the numbers of ids alone. Seconds are medians of rounds in which both graphs take
-turns: of one iteration for PageRank and HITS, 20 of the same kind on both graphs; of whole runs for the others, from the
-same source, the one of eight sampled vertices that reaches most. Incoming rows are at hand on both. Answers are compared.
+turns: of one iteration for PageRank and HITS, 20 of the same kind on both graphs; of whole runs for the others, from
+the same source, the one of eight sampled vertices that reaches most. Incoming rows are at hand on both. Answers are
+compared.
 """
 
 from __future__ import annotations
@@ -132,9 +133,8 @@ def main() -> None:
         row, small = compression_row(name, graph, min(given.rounds, 3))
         print_row(row)
         found.append((name, graph, small))
-    print(
-        f"\nTimes faster on the compressed graph (milliseconds of graph / compressed), {tg.config.num_threads} threads:\n"
-    )
+    threads = f"{tg.config.num_threads} threads"
+    print(f"\nTimes faster on the compressed graph (milliseconds of graph / compressed), {threads}:\n")
     print_row(["graph", *runs_of(0)])
     print_row(["---"] * (1 + len(runs_of(0))))
     for name, graph, small in found:

@@ -102,6 +102,12 @@ def test_the_result_does_not_depend_on_threads() -> None:
     assert_same(small.decompress(), graph)
 
 
+def test_only_what_is_frequent_enough_is_shared() -> None:
+    graph = tg.from_edges(np.repeat(np.arange(400), 5), np.tile(np.arange(400, 405), 400))
+    assert tg.compress(graph, min_frequency=400).num_virtual == 1
+    assert tg.compress(graph, min_frequency=401).num_virtual == 0
+
+
 def test_nothing_to_share_leaves_the_rows_as_they_are() -> None:
     graph = tg.generate.path(50)
     small = tg.compress(graph)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tgraph import runtime as runtimes
+from tgraph.dtypes import OFFSET_DTYPE
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.graph import Graph
@@ -96,7 +97,8 @@ stored, torch on cpu)
     @property
     def ratio(self) -> float:
         """How many times smaller the stored rows are than those of the graph: bytes of offsets and neighbours."""
-        plain = 8 * (self.num_vertices + 1) + self._out.neighbors.itemsize * self.num_arcs
+        id_bytes = self.runtime.dtype(self.rows.neighbors).itemsize
+        plain = OFFSET_DTYPE.itemsize * (self.num_vertices + 1) + id_bytes * self.num_arcs
         return float(plain / (self.rows.memory_bytes + self.layers.nbytes))
 
     @property

@@ -62,17 +62,18 @@ def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch)
     ([[5, 6]], 2, [8, 7], [2, 1])
     """
     num_pairs = rows.num_pairs
-    size = min(team_size(num_pairs), 128)
+    size, rough = min(team_size(num_pairs), 128), min(least, MOST_FREQUENT)
     small = np.zeros(_table_size(2 * num_pairs), np.uint8)
     arrays = rows.symbols, rows.starts, rows.sizes
-    frequent = int(watch.run(_count_roughly, size, *arrays, small, least)[COUNTERS + 8])
-    keys = np.full(_table_size(2 * frequent // least), FREE)
+    frequent = int(watch.run(_count_roughly, size, *arrays, small, rough)[COUNTERS + 8])
+    keys = np.full(_table_size(2 * frequent // rough), FREE)
     counts, numbers = np.zeros(keys.size, np.int32), np.zeros(keys.size, np.uint32)
-    watch.run(_count, size, *arrays, small, least, keys, counts)
-    slots = np.flatnonzero(counts >= least)
+    watch.run(_count, size, *arrays, small, rough, keys, counts)
+    counts[counts < least] = 0
+    slots = np.flatnonzero(counts)
     slots = slots[np.argsort(keys[slots])]
     numbers[slots] = np.arange(first_symbol, first_symbol + slots.size)
-    replaced = int(watch.run(_replace, size, *arrays, small, least, keys, counts, numbers)[COUNTERS + 8])
+    replaced = int(watch.run(_replace, size, *arrays, small, rough, keys, counts, numbers)[COUNTERS + 8])
     found = keys[slots]
     return np.stack([found >> HALF, found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32), replaced
 
@@ -133,8 +134,8 @@ def _take_rows(shared, num_rows):
 
 
 @njit(**JIT)
-def _count_roughly(rank, size, shared, symbols, starts, sizes, small, least):
-    """Writes small counters, up to `least`, by atomic additions, and the number of places whose counter reached it."""
+def _count_roughly(rank, size, shared, symbols, starts, sizes, small, rough):
+    """Writes small counters, up to `rough`, by atomic additions, and the number of places whose counter reached it."""
     mask = np.uint64(small.size - 1)
     while True:
         first, last = _take_rows(shared, starts.size)
@@ -143,19 +144,19 @@ def _count_roughly(rank, size, shared, symbols, starts, sizes, small, least):
         for row in range(first, last):
             for i in range(starts[row], starts[row] + sizes[row] - 1):
                 slot = _mix(_pair(symbols, i)) & mask
-                if small[slot] < least:
+                if small[slot] < rough:
                     fetch_add(small, slot, np.uint8(1))
     meet(shared, 1, size)
     frequent = 0
     per_thread = (starts.size + size - 1) // size
     for row in range(rank * per_thread, min((rank + 1) * per_thread, starts.size)):
         for i in range(starts[row], starts[row] + sizes[row] - 1):
-            frequent += small[_mix(_pair(symbols, i)) & mask] >= least
+            frequent += small[_mix(_pair(symbols, i)) & mask] >= rough
     fetch_add(shared, COUNTERS + 8, frequent)
 
 
 @njit(**JIT)
-def _count(rank, size, shared, symbols, starts, sizes, small, least, keys, counts):
+def _count(rank, size, shared, symbols, starts, sizes, small, rough, keys, counts):
     """Writes keys, by compare-and-swap, and counts, by atomic additions."""
     small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     while True:
@@ -166,7 +167,7 @@ def _count(rank, size, shared, symbols, starts, sizes, small, least, keys, count
             for i in range(starts[row], starts[row] + sizes[row] - 1):
                 key = _pair(symbols, i)
                 bits = _mix(key)
-                if small[bits & small_mask] < least:
+                if small[bits & small_mask] < rough:
                     continue
                 slot = (bits >> HALF) & mask
                 for _ in range(PROBES):
@@ -182,16 +183,16 @@ def _count(rank, size, shared, symbols, starts, sizes, small, least, keys, count
 
 
 @njit(**JIT)
-def _find(symbols, i, small, small_mask, least, keys, counts, mask):
-    """Return the slot of the pair at i and how often it occurs; 0 where that is below `least`."""
+def _find(symbols, i, small, small_mask, rough, keys, counts, mask):
+    """Return the slot of the pair at i and how often it occurs; 0 where that is too seldom."""
     key = _pair(symbols, i)
     bits = _mix(key)
-    if small[bits & small_mask] >= least:
+    if small[bits & small_mask] >= rough:
         slot = (bits >> HALF) & mask
         for _ in range(PROBES):
             held = keys[slot]
             if held == key:
-                return slot, counts[slot] if counts[slot] >= least else np.int32(0)
+                return slot, counts[slot]
             if held == FREE:
                 break
             slot = (slot + ONE) & mask
@@ -199,7 +200,7 @@ def _find(symbols, i, small, small_mask, least, keys, counts, mask):
 
 
 @njit(**JIT)
-def _replace(rank, size, shared, symbols, starts, sizes, small, least, keys, counts, numbers):
+def _replace(rank, size, shared, symbols, starts, sizes, small, rough, keys, counts, numbers):
     """Writes the rows, each by the thread that took it, and the number of replaced places."""
     small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     replaced = 0
@@ -212,18 +213,18 @@ def _replace(rank, size, shared, symbols, starts, sizes, small, least, keys, cou
             if end - start < 2:
                 continue
             put, i = start, start
-            slot, count = _find(symbols, i, small, small_mask, least, keys, counts, mask)
+            slot, count = _find(symbols, i, small, small_mask, rough, keys, counts, mask)
             while i < end:
                 next_slot, next_count = np.uint64(0), np.int32(0)
                 if i + 2 < end:
-                    next_slot, next_count = _find(symbols, i + 1, small, small_mask, least, keys, counts, mask)
+                    next_slot, next_count = _find(symbols, i + 1, small, small_mask, rough, keys, counts, mask)
                 if count > 0 and count >= next_count:
                     symbols[put] = numbers[slot]
                     replaced += 1
                     i += 2
                     slot, count = np.uint64(0), np.int32(0)
                     if i + 1 < end:
-                        slot, count = _find(symbols, i, small, small_mask, least, keys, counts, mask)
+                        slot, count = _find(symbols, i, small, small_mask, rough, keys, counts, mask)
                 else:
                     symbols[put] = symbols[i]
                     i += 1
