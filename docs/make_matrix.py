@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tgraph.algorithms
 from tgraph.config import RUNTIMES
-from tgraph.gaps import GAPS, NEEDS_MEMORY, NO_PLAIN_FORM, find_gap
+from tgraph.gaps import GAPS, NEEDS_MEMORY, NEEDS_ROWS, NO_PLAIN_FORM, find_gap
 from tgraph.run import ENGINES
 
 PAGE = Path(__file__).with_name("matrix.md")
@@ -24,7 +24,8 @@ a memory budget and on JAX.
   that is said.
 - **plain**: the runtime's own primitives. On other devices this is tested on a fake one; no GPU has run it yet. With
   Triton, the part of an algorithm that is a program is compiled for torch's GPUs too ([GPUs](gpu.md)).
-- **runs**: within the budget, fused or plain as the program allows; the trace says which. Beside a device of torch
+- **runs**: within the budget, or on a [compressed graph](compression.md), fused or plain as the program allows; the
+  trace says which. Beside a device of torch
   (`tg.offload`) see [larger than memory](larger_than_memory.md).
 - **CPU**: the graph is copied to the CPU, and the result back.
 - **gap**: declared in `tgraph.gaps`; the reasons are below.
@@ -42,7 +43,9 @@ def cell(algorithm: str, engine: str, runtime: str, device: str) -> str:
     has_plain = algorithm not in NO_PLAIN_FORM
     if find_gap(engine, runtime) is not None or (engine == "out_of_memory" and algorithm in NEEDS_MEMORY):
         return "gap"
-    if engine == "out_of_memory":
+    if engine == "compressed" and algorithm in NEEDS_ROWS:
+        return "gap"
+    if engine in ("out_of_memory", "compressed"):
         return "runs"
     if device != "cpu":
         if runtime == "numpy":
@@ -71,6 +74,7 @@ def _reasons() -> str:
     for gap in GAPS:
         lines.append(f"- `{gap.engine}` on {' and '.join(gap.runtimes)}: {gap.reason}; {gap.instead}.\n")
     lines += [f"- `out_of_memory` for `{name}`: {reason}.\n" for name, reason in NEEDS_MEMORY.items()]
+    lines += [f"- `compressed` for `{name}`: {reason}.\n" for name, reason in NEEDS_ROWS.items()]
     lines += [f'- `kernel="plain"` for `{name}`: {reason}.\n' for name, reason in NO_PLAIN_FORM.items()]
     return "".join(lines)
 

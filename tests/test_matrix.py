@@ -10,7 +10,7 @@ import pytest
 
 import tgraph as tg
 from tgraph.errors import InvalidArgumentError
-from tgraph.gaps import NEEDS_MEMORY, NO_PLAIN_FORM
+from tgraph.gaps import NEEDS_MEMORY, NEEDS_ROWS, NO_PLAIN_FORM
 
 MAKER = Path(__file__).resolve().parents[1] / "docs" / "make_matrix.py"
 MATRIX = runpy.run_path(str(MAKER))
@@ -56,6 +56,16 @@ def test_budgets_are_kept_or_the_gap_is_declared(name: str, graph: tg.Graph, tmp
         return
     with pytest.raises(InvalidArgumentError, match="in memory"):
         getattr(tg, name)(far, **NEEDED.get(name, {}))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_compressed_graphs_are_taken_or_the_gap_is_declared(name: str, graph: tg.Graph) -> None:
+    small = tg.compress(graph, drop_weights=True)
+    if name not in NEEDS_ROWS:
+        assert getattr(tg, name)(small, **NEEDED.get(name, {})) is not None
+        return
+    with pytest.raises(InvalidArgumentError, match=r"graph\.decompress\(\)"):
+        getattr(tg, name)(small, **NEEDED.get(name, {}))
 
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in NO_PLAIN_FORM])

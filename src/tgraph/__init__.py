@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from tgraph.algorithms.triangles import triangles
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
-    from tgraph.graph import Batch, DynamicGraph, Graph, from_csr, from_edges, generate
+    from tgraph.graph import Batch, CompressedGraph, DynamicGraph, Graph, from_csr, from_edges, generate
     from tgraph.interop.dgl import from_dgl, to_dgl
     from tgraph.interop.networkx import from_networkx, to_networkx
     from tgraph.interop.pandas import from_pandas, to_pandas
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
     from tgraph.io import read, write
+    from tgraph.layout.compress import compress
     from tgraph.layout.partition import Partition, partition
     from tgraph.layout.reorder import PaddedIds, pad, reorder
     from tgraph.memory import build_file, offload, open
@@ -86,13 +87,14 @@ _ALGORITHMS = (
 _HOMES = {
     **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
-    "tgraph.graph": ("Batch", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.graph": ("Batch", "CompressedGraph", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
     "tgraph.interop.dgl": ("from_dgl", "to_dgl"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
     "tgraph.interop.pandas": ("from_pandas", "to_pandas"),
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
     "tgraph.io": ("read", "write"),
+    "tgraph.layout.compress": ("compress",),
     "tgraph.layout.partition": ("Partition", "partition"),
     "tgraph.layout.reorder": ("PaddedIds", "pad", "reorder"),
     "tgraph.memory": ("build_file", "offload", "open"),
@@ -106,6 +108,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Batch",
     "Check",
+    "CompressedGraph",
     "DynamicGraph",
     "Graph",
     "PaddedIds",
@@ -122,6 +125,7 @@ __all__ = [
     "check",
     "closeness",
     "coloring",
+    "compress",
     "config",
     "distance_matrix",
     "eigenvector",

@@ -64,3 +64,6 @@ NEEDS_MEMORY = {
     "triangles": _SIMPLIFIES,
 }
 """Algorithms that do not run on a graph with a memory budget, and why."""
+
+NEEDS_ROWS = {**NEEDS_MEMORY, "cdlp": "labels are counted edge by edge"}
+"""Algorithms that do not run on a compressed graph, and why."""

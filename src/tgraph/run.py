@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tgraph.program import Program
     from tgraph.results import Result
 
-ENGINES = ("in_memory", "out_of_memory")
+ENGINES = ("in_memory", "compressed", "out_of_memory")
 DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
 TRANSFERS = ("hybrid", "filter", "compact", "zero_copy")
@@ -67,8 +67,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
         max_iterations: Stop after this many; the result then says `converged=False`. None = no limit.
         how: Keywords, the same for every algorithm:
 
-            - engine: `in_memory`, or `out_of_memory` for graphs from `tgraph.open` and `tgraph.offload`, which run
-              there unless told.
+            - engine: `in_memory`, `compressed` for graphs from `tgraph.compress`, or `out_of_memory` for those from
+              `tgraph.open` and `tgraph.offload`; each graph runs where it belongs unless told.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
             - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
@@ -99,7 +99,7 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     [True, True, True, False]
     """
     options = check_how(max_iterations, how)
-    engine = how.get("engine", "out_of_memory" if graph.is_far else "in_memory")
+    engine = how.get("engine") or _engine_of(graph)
     if options.checkpoint is not None and engine != "out_of_memory":
         raise InvalidArgumentError(
             f"checkpoint={os.fspath(options.checkpoint)!r} is for graphs from tgraph.open; leave it out"
@@ -108,6 +108,12 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     with use_threads(how.get("threads")):
         result: Result = module.run(program, placed(graph, how), options)
     return result
+
+
+def _engine_of(graph: Graph) -> str:
+    if graph.is_compressed:
+        return "compressed"
+    return "out_of_memory" if graph.is_far else "in_memory"
 
 
 def placed(graph: Graph, how: How) -> Graph:

@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 
 
 def uses_kernels(graph: Graph, how: How) -> bool:
-    """Whether compiled code runs such a call: the tensors are in the CPU's memory and nothing else was asked for."""
+    """Whether compiled code for rows in memory runs such a call: they are there and nothing else was asked for."""
+    return not (graph.is_far or graph.is_compressed) and may_use_kernels(graph, how)
+
+
+def may_use_kernels(graph: Graph, how: How) -> bool:
+    """Whether nothing else than compiled code on the CPU was asked for."""
     device = how.get("device") or graph.runtime.device
-    return not graph.is_far and streams_kernels(how) and device == "cpu"
+    return streams_kernels(how) and device == "cpu"
 
 
 def streams_kernels(how: How) -> bool:
@@ -55,7 +60,14 @@ class Task:
     """
 
     def __init__(
-        self, name: str, graph: Graph, how: How, max_iterations: int | None = None, *, streams: bool = False
+        self,
+        name: str,
+        graph: Graph,
+        how: How,
+        max_iterations: int | None = None,
+        *,
+        streams: bool = False,
+        engine: str = "in_memory",
     ) -> None:
         options = check_how(max_iterations, how)
         if options.kernel == "plain":
@@ -66,9 +78,13 @@ class Task:
             raise InvalidArgumentError(
                 f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"
             )
+        if graph.is_compressed and engine != "compressed":
+            raise InvalidArgumentError(
+                f"{name} needs the rows of the graph itself, and this one is compressed; use graph.decompress()"
+            )
         self.name, self.graph = name, placed(graph, how)
         self.max_iterations = options.max_iterations
-        self.trace = Trace("out_of_memory" if graph.is_far else "in_memory", "fused")
+        self.trace = Trace("out_of_memory" if graph.is_far else engine, "fused")
         self._how, self._stack = how, ExitStack()
         self._progress = Progress(name, options.progress, options.max_iterations)
         self._step_started = 0.0

@@ -56,6 +56,29 @@ def test_convert_keeps_ids_and_weights(call, city, tmp_path):
     assert back.weights.tolist() == [5, 2, 3, 9]
 
 
+def test_compress_writes_a_graph_that_algorithms_take(call, city, tmp_path):
+    graph = tg.generate.web_like(300, 8, seed=1)
+    tg.write(graph, tmp_path / "web.safetensors")
+    code, out, _ = call("compress", tmp_path / "web.safetensors", tmp_path / "small.safetensors")
+    assert code == 0
+    small = tg.read(tmp_path / "small.safetensors")
+    assert small.describe().rpartition(", ")[0] in out
+    assert f"{small.ratio:.2f} times smaller, depth {small.depth}, " in out
+    assert "million edges per second" in out
+    assert f"about {small.predicted_speed_up:.1f} times faster" in out
+    answers = [call("pagerank", tmp_path / f"{name}.safetensors", "--top", 3)[:2] for name in ("web", "small")]
+    assert [code for code, _ in answers] == [0, 0]
+    tables = [[line for line in out.splitlines() if "│" in line] for _, out in answers]
+    assert len(tables[0]) == len(tables[1]) > 0
+    code, out, _ = call("info", tmp_path / "small.safetensors")
+    assert code == 0
+    assert "virtual" in out
+    code, _, err = call("compress", city, tmp_path / "city.safetensors")
+    assert code == 2
+    assert "drop_weights=True" in err
+    assert call("compress", city, tmp_path / "city.safetensors", "--drop-weights")[0] == 0
+
+
 @pytest.mark.parametrize(
     "options", [(), ("--undirected",), ("--reverse", "--simplify"), ("--unweighted", "--skip-rows", 2)]
 )
@@ -76,6 +99,7 @@ def test_convert_within_a_budget_gives_the_same_file(call, city, tmp_path, optio
         (["--kind", "rmat", "--scale", "6"], 64),
         (["--kind", "erdos_renyi", "--vertices", "50", "--edges", "80"], 50),
         (["--kind", "barabasi_albert", "--vertices", "50", "--edges", "3"], 50),
+        (["--kind", "web_like", "--vertices", "50", "--edges", "3"], 50),
         (["--kind", "grid", "--rows", "4", "--columns", "5", "--weights", "1", "9"], 20),
         (["--kind", "road_like", "--rows", "4", "--columns", "5"], 20),
         (["--kind", "star", "--vertices", "9"], 9),

@@ -208,6 +208,30 @@ def test_barabasi_albert_shape(num_vertices: int, edges_per_vertex: int) -> None
     assert (newer[edges_per_vertex + 1 :] == edges_per_vertex).all()
 
 
+@pytest.mark.parametrize(("num_vertices", "edges_per_vertex"), [(0, 3), (1, 2), (5, 0), (50, 4), (3000, 12)])
+def test_web_like_shape(num_vertices: int, edges_per_vertex: int) -> None:
+    graph = generate.web_like(num_vertices, edges_per_vertex, seed=4)
+    graph.check()
+    assert (graph.num_vertices, graph.directed) == (num_vertices, True)
+    degrees = np.asarray(graph.out_degrees())
+    assert (degrees <= edges_per_vertex).all()
+    assert not num_vertices or not edges_per_vertex or (degrees >= 1).all()
+    again, other = generate.web_like(num_vertices, edges_per_vertex, seed=4), generate.web_like(num_vertices, 3, seed=5)
+    assert edge_pairs(graph) == edge_pairs(again)
+    assert num_vertices < 50 or edge_pairs(graph) != edge_pairs(other)
+
+
+def test_web_like_pages_copy_links_of_those_before_them() -> None:
+    shares = []
+    for copied in (0.0, 0.5, 1.0):
+        offsets, targets, _ = generate.web_like(2000, 10, seed=1, copied_share=copied).adjacency("out").to_numpy()
+        rows = [set(targets[offsets[v] : offsets[v + 1]].tolist()) for v in range(2000)]
+        best = [max(len(rows[v] & rows[w]) for w in range(v - 64, v)) / len(rows[v]) for v in range(64, 2000, 7)]
+        shares.append(float(np.mean(best)))
+    assert shares[0] < 0.2
+    assert shares[0] < shares[1] < shares[2] == 1.0
+
+
 def test_barabasi_albert_degrees_follow_networkx() -> None:
     ours = np.sort(np.asarray(generate.barabasi_albert(5000, 4, seed=1).out_degrees()))[::-1]
     theirs = np.sort([degree for _, degree in nx.barabasi_albert_graph(5000, 4, seed=1).degree])[::-1]
@@ -298,6 +322,7 @@ MAKERS: list[Callable[..., Graph]] = [
     lambda **how: generate.rmat(6, 8, **how),
     lambda **how: generate.erdos_renyi(60, 300, **how),
     lambda **how: generate.barabasi_albert(60, 3, **how),
+    lambda **how: generate.web_like(60, 5, **how),
     lambda **how: generate.grid(9, 8, **how),
     lambda **how: generate.star(90, **how),
     lambda **how: generate.path(90, **how),

@@ -75,6 +75,32 @@ class Parents(Program):
         return True
 
 
+class SharedParents(Program):
+    """The same parents, with messages that depend on their sender alone: the smallest pair of level and vertex."""
+
+    reduce, active = "min", "all"
+
+    def __init__(self, levels: Tensor) -> None:
+        self.levels = levels
+
+    def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
+        self.nobody, self.count = (graph.num_vertices + 1) * graph.num_vertices, graph.num_vertices
+        levels = graph.runtime.astype(self.levels, "int64")
+        return {"parents": graph.full(self.nobody, "int64"), "levels": levels}, None
+
+    def message(self, levels: Tensor, source: Tensor) -> Tensor:
+        return where(levels >= 0, levels * self.count + source, self.nobody)
+
+    def update(self, levels: Tensor, incoming: Tensor) -> Tensor:
+        return where(levels > 0, incoming - (levels - 1) * self.count, self.count)
+
+    def is_done(self, iteration: int, residual: float) -> bool:
+        return True
+
+    def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"parents": graph.runtime.astype(fields["parents"], index_dtype(graph.num_vertices))}
+
+
 @recorded
 def bfs(
     graph: Graph, source: Any, *, parents: bool = True, max_iterations: int | None = None, **how: Unpack[How]
@@ -101,7 +127,8 @@ def bfs(
         return _search(graph, start, parents, how)
     result = run(BFS(start), graph, max_iterations=max_iterations, **how)
     if parents:
-        add_parents(result, Parents(result.levels), start, how)
+        program = SharedParents if graph.is_compressed else Parents
+        add_parents(result, program(result.levels), start, how)
     return result
 
 

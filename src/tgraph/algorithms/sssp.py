@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tgraph import runtime
-from tgraph.algorithms.bfs import UNREACHED, Parents, add_parents
+from tgraph.algorithms.bfs import UNREACHED, Parents, SharedParents, add_parents
 from tgraph.dtypes import identity
 from tgraph.elementwise import minimum, where
 from tgraph.errors import InvalidArgumentError
@@ -141,10 +141,18 @@ def sssp(
     start = graph.vertex_of(source)
     dtype = _distance_dtype(graph)
     result = run(SSSP(start, dtype), graph, max_iterations=max_iterations, **how)
-    if parents:
+    if parents and graph.is_compressed:
+        add_parents(result, SharedParents(_levels(result)), start, how)
+    elif parents:
         hops = run(ShortestPathHops(start, result.distances), result.graph, **how).values
         add_parents(result, ShortestPathParents(hops, result.distances), start, how)
     return result
+
+
+def _levels(result: Result) -> Tensor:
+    """Return the distances of a graph without weights as numbers of edges, -1 = not reached."""
+    reached = result.distances < math.inf
+    return result.graph.runtime.astype(where(reached, result.distances, -1), "int64")
 
 
 def _distance_dtype(graph: Graph) -> str:

@@ -14,14 +14,14 @@ from typing import Unpack
 
 from tgraph.dtypes import index_dtype
 from tgraph.elementwise import minimum
-from tgraph.graph import Graph
+from tgraph.graph import CompressedGraph, Graph
 from tgraph.operators import changed_mask
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
-from tgraph.task import Task, streams_kernels, uses_kernels
+from tgraph.task import Task, may_use_kernels, streams_kernels, uses_kernels
 
 
 class WCC(Program):
@@ -68,6 +68,8 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
     """
     if graph.is_far and graph.runtime.device == "cpu" and max_iterations is None and streams_kernels(how):
         return _link_blocks(graph, how)
+    if isinstance(graph, CompressedGraph) and max_iterations is None and may_use_kernels(graph, how):
+        return _link_shared(graph, how)
     if max_iterations is not None or not uses_kernels(graph, how):
         return run(WCC(), graph, max_iterations=max_iterations, **how)
     from tgraph.kernels.cpu.components import smallest_connected
@@ -76,6 +78,16 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
         offsets, targets, _ = task.rows("out")
         labels = smallest_connected(offsets, targets, not graph.directed, task.watch("vertices", graph.num_vertices))
         return task.result({"labels": labels}, vertex_fields=("labels",))
+
+
+def _link_shared(graph: CompressedGraph, how: How) -> Result:
+    """Link the rows of a compressed graph as they are: a virtual vertex belongs to whom it connects."""
+    from tgraph.kernels.cpu.components import smallest_connected
+
+    with Task("WCC", graph, how, engine="compressed") as task:
+        offsets, neighbors, _ = graph.rows.to_numpy()
+        labels = smallest_connected(offsets, neighbors, False, task.watch("vertices", graph.num_vertices))
+        return task.result({"labels": labels[: graph.num_vertices]}, vertex_fields=("labels",))
 
 
 def _link_blocks(graph: Graph, how: How) -> Result:

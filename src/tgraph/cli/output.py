@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tgraph.errors import InvalidArgumentError
+from tgraph.graph import CompressedGraph
 from tgraph.io.files import replacing
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def describe_graph(graph: Graph, file: Path, seconds: float) -> Table:
         ("edges", f"{graph.num_edges:,}"),
         ("kind", "directed" if graph.directed else "undirected"),
         ("weights", "none" if graph.weights is None else _range(numpy(graph.weights))),
-        ("self-loops", f"{graph.num_self_loops:,}"),
+        _loops_or_virtual(graph),
         ("largest out-degree", f"{int(degrees.max()):,}" if degrees.size else "none"),
         ("mean out-degree", f"{float(degrees.mean()):.2f}" if degrees.size else "none"),
         ("without out-edges", f"{int((degrees == 0).sum()):,}"),
@@ -97,6 +98,13 @@ def describe_graph(graph: Graph, file: Path, seconds: float) -> Table:
     for name, value in rows:
         table.add_row(name, value)
     return table
+
+
+def _loops_or_virtual(graph: Graph) -> tuple[str, str]:
+    """Return what rows hold beside neighbours elsewhere; loops are not looked for where rows hold virtual vertices."""
+    if isinstance(graph, CompressedGraph):
+        return "virtual vertices", f"{graph.num_virtual:,} in {graph.depth} layers, {graph.ratio:.2f} times smaller"
+    return "self-loops", f"{graph.num_self_loops:,}"
 
 
 def _range(weights: Any) -> str:

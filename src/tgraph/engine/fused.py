@@ -240,9 +240,15 @@ def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None
 
 def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
     """Collect what a kernel is made from; the type of a message is found by making none."""
-    graph, program = edges.graph, plan.program
+    graph = edges.graph
     none = tensorize(graph.adjacency("out"), range(0))
     message = Messages(plan, edges, state.fields).push("out", none)
+    return describe_sending(plan, graph, state, graph.runtime.dtype(message))
+
+
+def describe_sending(plan: Plan, graph: Graph, state: State, message_dtype: np.dtype[Any]) -> KernelProgram:
+    """Collect what a kernel is made from, for messages of a type."""
+    program = plan.program
     used = [name for name in ("message", "update", "total", "change", "settled", "priority") if name in plan.parameters]
     if not plan.needs_total:
         used = [name for name in used if name != "total"]
@@ -252,7 +258,7 @@ def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
         field_dtypes={name: graph.runtime.dtype(tensor) for name, tensor in state.fields.items()},
         edge_names=plan.edge_names,
         weighted=graph.weighted,
-        message_dtype=graph.runtime.dtype(message),
+        message_dtype=message_dtype,
         reduce=program.reduce,
         is_message_per_vertex=plan.is_message_per_vertex,
         main_field=plan.main_field,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tgraph.dtypes import identity
 from tgraph.engine.edges import InMemoryEdges
@@ -34,11 +35,12 @@ def run(
     make_edges: Callable[..., InMemoryEdges] = InMemoryEdges,
     engine_name: str = "in_memory",
     make_run: Callable[..., Run] | None = None,
+    find_kernel: Callable[..., Any] = find_fused,
 ) -> Result:
     """Run a program until it is done, the limit is reached, or the user interrupts.
 
     Another engine that differs only in how messages cross edges gives its own `make_edges`; one that also differs in
-    where vertices are updated gives its own `make_run`.
+    where vertices are updated gives its own `make_run`, and one with kernels of its own `find_kernel`.
     """
     started = time.perf_counter()
     engine = (make_run or Run)(program, graph, options, make_edges, engine_name)
@@ -46,7 +48,7 @@ def run(
     with Progress(type(program).__name__, options.progress, options.max_iterations) as progress:
         engine.trace.seconds["init"] = time.perf_counter() - started
         try:
-            fused = find_fused(engine.plan, engine.edges, engine.state, engine.frontier, options)
+            fused = find_kernel(engine.plan, engine.edges, engine.state, engine.frontier, options)
             if fused is not None:
                 engine.trace.kernel = "fused"
                 converged = fused.run(options.max_iterations, engine.trace, progress)

@@ -4,7 +4,18 @@ from tgraph.graph import generate
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.batch import Batch
 from tgraph.graph.build import from_csr, from_edges
+from tgraph.graph.compressed import CompressedGraph
 from tgraph.graph.dynamic import Applied, DynamicGraph
 from tgraph.graph.graph import Graph
 
-__all__ = ["Adjacency", "Applied", "Batch", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"]
+__all__ = [
+    "Adjacency",
+    "Applied",
+    "Batch",
+    "CompressedGraph",
+    "DynamicGraph",
+    "Graph",
+    "from_csr",
+    "from_edges",
+    "generate",
+]

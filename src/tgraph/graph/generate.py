@@ -16,6 +16,7 @@ from tgraph.graph.build import from_edges
 from tgraph.graph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_share, check_whole, random_weights
 from tgraph.kernels.cpu.barabasi_albert import barabasi_albert_edges
+from tgraph.kernels.cpu.copying_model import copied_links
 from tgraph.kernels.cpu.counter_random import uniform
 from tgraph.kernels.cpu.erdos_renyi import distinct_pairs
 from tgraph.kernels.cpu.rmat import rmat_edges
@@ -139,6 +140,40 @@ def barabasi_albert(
     edges_per_vertex = check_whole("edges_per_vertex", edges_per_vertex, 1, num_vertices - 1, "num_vertices - 1")
     sources, targets = barabasi_albert_edges(num_vertices, edges_per_vertex, check_seed(seed))
     return _build(sources, targets, num_vertices, weights, seed, False, runtime, device)
+
+
+def web_like(
+    num_vertices: int,
+    edges_per_vertex: int = 16,
+    *,
+    seed: int = 0,
+    copied_share: float = 0.9,
+    weights: Any = None,
+    runtime: str | None = None,
+    device: str | None = None,
+) -> Graph:
+    """Make a directed graph like the web: pages copy most of their links from a page shortly before them.
+
+    Args:
+        num_vertices: The pages, in the order of their addresses: those of a site are side by side.
+        edges_per_vertex: Links of every page; links to the same page count once, so there are some fewer.
+        seed: Another seed, another graph.
+        copied_share: The part of its links that a page copies; of the others one half leads nearby.
+        weights: As in `rmat`.
+        runtime: As in `from_edges`.
+        device: As in `from_edges`.
+
+    >>> graph = web_like(1000, 8, seed=1)
+    >>> graph.num_vertices, 7000 < graph.num_edges <= 8000
+    (1000, True)
+    """
+    num_vertices = check_whole("num_vertices", num_vertices, 0, 2**31 - 1)
+    edges_per_vertex = check_whole("edges_per_vertex", edges_per_vertex, 0)
+    share = check_share("copied_share", copied_share)
+    targets = copied_links(num_vertices, edges_per_vertex, share, check_seed(seed))
+    sources = np.repeat(np.arange(num_vertices, dtype=targets.dtype), edges_per_vertex)
+    policies = {"duplicates": "first"}
+    return _build(sources, targets.ravel(), num_vertices, weights, seed, True, runtime, device, **policies)
 
 
 def grid(

@@ -189,6 +189,11 @@ class Graph:
         return False
 
     @property
+    def is_compressed(self) -> bool:
+        """Whether rows hold virtual vertices that stand for several neighbours; see `tgraph.compress`."""
+        return False
+
+    @property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         return self.num_self_loops > 0

@@ -11,6 +11,8 @@ Tensors (little-endian, one behind the other; the format executes nothing on loa
 | `vertex_labels` | int64 `[V]` | optional: the user's ids, where they are integers |
 | `vertex_label_bytes`, `vertex_label_offsets` | uint8 `[B]`, int64 `[V+1]` | optional: the ids as UTF-8 |
 
+A compressed graph has `layered_offsets`, `layered_neighbors` and `layers` instead of rows (`layered_store`).
+
 The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_sorted` and, with weights,
 `weight_range`: the smallest, the largest, and how many are NaN. Other tensors are ignored.
 """
@@ -33,9 +35,10 @@ from safetensors import SafetensorError, safe_open
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
 from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError, check_choice
-from tgraph.graph import Adjacency, Graph
+from tgraph.graph import Adjacency, CompressedGraph, Graph
 from tgraph.graph.labels import STRING_DTYPE
 from tgraph.io.files import replacing, split_ending
+from tgraph.io.layered_store import build_layered, layer_tensors
 from tgraph.io.rows import FilePath, check_neighbors, check_offsets
 from tgraph.runtime import Array
 
@@ -80,6 +83,8 @@ def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck =
     _check_not_compressed(path)
     metadata = _read_metadata(path)
     tensors = _map_tensors(path)
+    if "layers" in tensors:
+        return _map_compressed(path, metadata, tensors, check)
     out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_rows)
     directed = metadata["directed"]
     reverse = None
@@ -104,6 +109,18 @@ def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck =
     if check == "all":
         _check_fully(path, graph)
     return graph
+
+
+def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: _Tensors, check: str) -> Graph:
+    kinds = {"layered_offsets": ("I32", "I64"), "layered_neighbors": ("I32",), "layers": ("I64",)}
+    arrays = {name: _tensor(path, tensors, name, dtypes) for name, dtypes in kinds.items()}
+    if metadata["num_arcs"] is None:
+        raise FileFormatError(path, "metadata", "num_arcs is missing, which a compressed graph needs")
+    _check_num_edges(path, metadata, metadata["num_arcs"])
+    num_vertices = int(arrays["layers"][0]) if arrays["layers"].size else 0
+    labels = _read_labels(path, tensors, num_vertices)
+    properties = {name: metadata[name] for name in ("directed", "num_edges", "is_sorted")}
+    return build_layered(path, arrays, metadata["num_arcs"], labels, properties, check)
 
 
 def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
@@ -133,22 +150,32 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
     """Write a graph as a native file.
 
     Args:
-        graph: Any graph whose vertex labels are integers or strings.
+        graph: Any graph whose vertex labels are integers or strings, compressed or not.
         path: Where to write; an existing file is replaced in one step.
         reverse: Also store the incoming edges of a directed graph, so that they need not be built after reading.
     """
     _check_not_compressed(path)
     names = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
     tensors: dict[str, Array] = {}
-    for side in ("out", "in") if reverse and graph.directed else ("out",):
+    metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
+    if isinstance(graph, CompressedGraph):
+        _refuse_reverse(reverse)
+        tensors, more = layer_tensors(graph)
+        metadata |= more
+        names = {}
+    for side in names if reverse and graph.directed else tuple(names)[:1]:
         rows = zip(names[side], graph.adjacency(side).to_numpy(), strict=True)
         tensors |= {name: array for name, array in rows if array is not None}
     tensors |= _label_tensors(graph)
-    metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
     if graph.weighted:
         metadata["weight_range"] = json.dumps([value.item() for value in map(np.asarray, graph.weight_range)])
     with replacing(path) as temporary:
         write_tensors(temporary, tensors, metadata)
+
+
+def _refuse_reverse(reverse: bool) -> None:
+    if reverse:
+        raise InvalidArgumentError("reverse=True is not for compressed graphs: their rows serve both directions")
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -179,6 +206,7 @@ def _read_metadata(path: FilePath) -> dict[str, Any]:
     types = {"directed": bool, "num_edges": int, "is_sorted": bool}
     properties = {name: _property(path, metadata, name, kind) for name, kind in types.items()}
     found = _property(path, metadata, "weight_range", list) if "weight_range" in metadata else None
+    properties["num_arcs"] = _property(path, metadata, "num_arcs", int) if "num_arcs" in metadata else None
     return {**properties, "weight_range": None if found is None else tuple(found)}
 
 

@@ -201,6 +201,8 @@ def open(
         return leave_in_host_memory(mapped, memory, device, pins=False)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
     graph = store.map_graph(path, check_rows=_check_far_offsets)
+    if graph.is_compressed:
+        raise InvalidArgumentError(f"{os.fspath(path)} holds a compressed graph, which runs in memory; use tgraph.read")
     store.forget_pages(graph.adjacency("out").to_numpy()[1])
     name = runtimes.get(runtime).name
     check_gap("out_of_memory", name)

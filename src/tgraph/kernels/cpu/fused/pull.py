@@ -37,7 +37,7 @@ SMALLEST_CHUNK = 1 << 10
 BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
 HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
-_REDUCE = {
+REDUCE = {
     "sum": "acc = Acc(acc + m)",
     "mean": "acc = Acc(acc + m)",
     "min": "acc = minimum(acc, m)",
@@ -155,7 +155,7 @@ def _write_text(program: KernelProgram, num_sides: int, prefetches: bool, cell_b
         constants=listed(program.constants),
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides, prefetches, gapped), 3),
-        reduce_piece=block(_REDUCE[program.reduce], 6),
+        reduce_piece=block(REDUCE[program.reduce], 6),
         gather=block("\n".join(gather_lines(program, side, prefetches, gapped) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
@@ -230,7 +230,7 @@ def gather_lines(
     first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
     if gapped:
         make = f"if v & DEAD:\n        continue\n    {make}"
-    reduce = block(_REDUCE[program.reduce], 1)
+    reduce = block(REDUCE[program.reduce], 1)
     prefetch = _prefetch(read, side) if prefetches else ""
     text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
     return text.strip("\n")
@@ -250,11 +250,18 @@ def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapp
     return "\n".join(lines)
 
 
-def finish_lines(program: KernelProgram, num_sides: int, makes_next: bool = True) -> list[str]:
-    """The lines that end a vertex: what came in, the new fields, how much changed, and what is sent next if wanted."""
-    degree = " + ".join(f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
+def finish_lines(
+    program: KernelProgram, num_sides: int, makes_next: bool = True, degree: str = "", incoming: str = "acc"
+) -> list[str]:
+    """The lines that end a vertex: what came in, the new fields, how much changed, and what is sent next if wanted.
+
+    `degree` is the text of the number of messages that reach a vertex, where the length of its rows does not say it,
+    and `incoming` that of their reduction.
+    """
+    lengths = (f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
+    degree = degree or " + ".join(lengths)
     lines = {"count": [f"acc = {degree}"], "mean": [f"acc = Acc(acc / max({degree}, 1))"]}.get(program.reduce, [])
-    names = {"incoming": "acc", "total": "total_sum", **{name: f"F_{name}[u]" for name in program.field_dtypes}}
+    names = {"incoming": incoming, "total": "total_sum", **{name: f"F_{name}[u]" for name in program.field_dtypes}}
     lines.append(f"result = {program.text_of_call('update', names)}")
     single = program.translations["update"].returned is None
     for position, name in enumerate(program.updated):

@@ -1,0 +1,276 @@
+"""Neighbours that follow each other in many rows: such pairs are counted, and replaced by new symbols, round by round.
+
+A row is a sequence of symbols: numbers of vertices, and above them numbers of pairs of earlier symbols. One round looks
+at every pair of adjacent symbols three times: in a table of small counters that many pairs share, which tells rare
+pairs; in a hash table, which counts the others; and again in both when pairs are replaced. A pair gives way where the
+pair that begins with its second symbol is more frequent. Pairs are numbered in the order of their symbols, so the
+result does not depend on the number of threads.
+
+Between rounds the symbols of a row may be put into another order where the order of its neighbours is known anyway
+(ascending rows): symbols that occur about equally often, first and last in the same rows, then stand side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, load
+from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.team import JIT, team_size
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
+from tgraph.runtime.protocol import Array
+
+MOST_FREQUENT = 64  # the small counters hold this and one more for every thread
+ROWS_PER_CHUNK = 1 << 10
+PROBES = 64  # after which a pair that finds no place is not replaced in this round
+SMALLEST_TABLE = 1 << 10
+
+FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
+ONE, HALF = np.uint64(1), np.uint64(32)
+
+
+@dataclass
+class SymbolRows:
+    """Rows of symbols that become shorter: those of row r are `sizes[r]` from `starts[r]` on."""
+
+    symbols: Array  # [E] uint32
+    starts: Array  # [V] int64
+    sizes: Array  # [V] int64
+
+    @property
+    def num_symbols(self) -> int:
+        """How many there are now."""
+        return int(self.sizes.sum())
+
+    @property
+    def num_pairs(self) -> int:
+        """How many symbols have another one behind them."""
+        return self.num_symbols - int(np.count_nonzero(self.sizes))
+
+
+def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch) -> tuple[Array, int]:
+    """Replace pairs that occur at least `least` times by symbols from `first_symbol` on.
+
+    Returns the pairs, `[P, 2]`, and how many places were replaced. Writes the rows. Deterministic.
+
+    >>> rows = SymbolRows(np.array([5, 6, 7, 5, 6], np.uint32), np.array([0, 3]), np.array([3, 2]))
+    >>> pairs, count = replace_pairs(rows, 2, 8, Watch())
+    >>> pairs.tolist(), count, rows.symbols[:2].tolist(), rows.sizes.tolist()
+    ([[5, 6]], 2, [8, 7], [2, 1])
+    """
+    num_pairs = rows.num_pairs
+    size, rough = min(team_size(num_pairs), 128), min(least, MOST_FREQUENT)
+    small = np.zeros(_table_size(2 * num_pairs), np.uint8)
+    arrays = rows.symbols, rows.starts, rows.sizes
+    frequent = int(watch.run(_count_roughly, size, *arrays, small, rough)[COUNTERS + 8])
+    keys = np.full(_table_size(2 * frequent // rough), FREE)
+    counts, numbers = np.zeros(keys.size, np.int32), np.zeros(keys.size, np.uint32)
+    watch.run(_count, size, *arrays, small, rough, keys, counts)
+    counts[counts < least] = 0
+    slots = np.flatnonzero(counts)
+    slots = slots[np.argsort(keys[slots])]
+    numbers[slots] = np.arange(first_symbol, first_symbol + slots.size)
+    replaced = int(watch.run(_replace, size, *arrays, small, rough, keys, counts, numbers)[COUNTERS + 8])
+    found = keys[slots]
+    return np.stack([found >> HALF, found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32), replaced
+
+
+def put_alike_together(rows: SymbolRows, num_symbols: int, watch: Watch) -> None:
+    """Order the symbols of every row by how often they occur (by powers of 2), and by the first and last row with them.
+
+    Writes the rows. Deterministic.
+
+    >>> rows = SymbolRows(np.array([1, 2, 3, 1, 3], np.uint32), np.array([0, 3]), np.array([3, 2]))
+    >>> put_alike_together(rows, 4, Watch())
+    >>> rows.symbols.tolist()
+    [1, 3, 2, 1, 3]
+    """
+    uses, first, last = (
+        np.zeros(num_symbols, np.int64),
+        np.zeros(num_symbols, np.int64),
+        np.zeros(num_symbols, np.int64),
+    )
+    _look_for_uses(rows.symbols, rows.starts, rows.sizes, uses, first, last)
+    used = np.flatnonzero(uses)
+    bits = max(int(rows.starts.size).bit_length() - 29, 0)  # rows beyond 2^29 are told apart by fewer bits
+    power = 63 - np.frexp(uses[used])[1].astype(np.int64)
+    keys = (power << 58) | ((first[used] >> bits) << 29) | (last[used] >> bits)
+    order = used[np.argsort(keys, kind="stable")].astype(np.uint32)
+    ranks = np.empty(num_symbols, np.uint32)
+    ranks[order] = np.arange(order.size, dtype=np.uint32)
+    watch.run(_order_rows, team_size(rows.num_symbols), rows.symbols, rows.starts, rows.sizes, ranks, order)
+
+
+def _table_size(least: int) -> int:
+    return max(1 << (max(least, 1) - 1).bit_length(), SMALLEST_TABLE)
+
+
+@njit(**JIT)
+def _mix(key):
+    """Return bits in which those of a key are spread."""
+    key ^= key >> HALF
+    key *= np.uint64(0xD6E8FEB86659FD93)
+    key ^= key >> HALF
+    key *= np.uint64(0xD6E8FEB86659FD93)
+    return key ^ (key >> HALF)
+
+
+@njit(**JIT)
+def _pair(symbols, i):
+    return (np.uint64(symbols[i]) << HALF) | np.uint64(symbols[i + 1])
+
+
+@njit(**JIT)
+def _take_rows(shared, num_rows):
+    """Return the rows that a thread works on next, none when all are taken or the user stops."""
+    first = fetch_add(shared, COUNTERS, ROWS_PER_CHUNK)
+    if first >= num_rows or is_stopped(shared):
+        return num_rows, num_rows
+    fetch_add(shared, DONE, min(ROWS_PER_CHUNK, num_rows - first))
+    return first, min(first + ROWS_PER_CHUNK, num_rows)
+
+
+@njit(**JIT)
+def _count_roughly(rank, size, shared, symbols, starts, sizes, small, rough):
+    """Writes small counters, up to `rough`, by atomic additions, and the number of places whose counter reached it."""
+    mask = np.uint64(small.size - 1)
+    while True:
+        first, last = _take_rows(shared, starts.size)
+        if first == last:
+            break
+        for row in range(first, last):
+            for i in range(starts[row], starts[row] + sizes[row] - 1):
+                slot = _mix(_pair(symbols, i)) & mask
+                if small[slot] < rough:
+                    fetch_add(small, slot, np.uint8(1))
+    meet(shared, 1, size)
+    frequent = 0
+    per_thread = (starts.size + size - 1) // size
+    for row in range(rank * per_thread, min((rank + 1) * per_thread, starts.size)):
+        for i in range(starts[row], starts[row] + sizes[row] - 1):
+            frequent += small[_mix(_pair(symbols, i)) & mask] >= rough
+    fetch_add(shared, COUNTERS + 8, frequent)
+
+
+@njit(**JIT)
+def _count(rank, size, shared, symbols, starts, sizes, small, rough, keys, counts):
+    """Writes keys, by compare-and-swap, and counts, by atomic additions."""
+    small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
+    while True:
+        first, last = _take_rows(shared, starts.size)
+        if first == last:
+            break
+        for row in range(first, last):
+            for i in range(starts[row], starts[row] + sizes[row] - 1):
+                key = _pair(symbols, i)
+                bits = _mix(key)
+                if small[bits & small_mask] < rough:
+                    continue
+                slot = (bits >> HALF) & mask
+                for _ in range(PROBES):
+                    held = load(keys, slot)
+                    if held == FREE and not compare_swap(keys, slot, FREE, key):
+                        held = load(keys, slot)
+                    elif held == FREE:
+                        held = key
+                    if held == key:
+                        fetch_add(counts, slot, np.int32(1))
+                        break
+                    slot = (slot + ONE) & mask
+
+
+@njit(**JIT)
+def _find(symbols, i, small, small_mask, rough, keys, counts, mask):
+    """Return the slot of the pair at i and how often it occurs; 0 where that is too seldom."""
+    key = _pair(symbols, i)
+    bits = _mix(key)
+    if small[bits & small_mask] >= rough:
+        slot = (bits >> HALF) & mask
+        for _ in range(PROBES):
+            held = keys[slot]
+            if held == key:
+                return slot, counts[slot]
+            if held == FREE:
+                break
+            slot = (slot + ONE) & mask
+    return np.uint64(0), np.int32(0)
+
+
+@njit(**JIT)
+def _replace(rank, size, shared, symbols, starts, sizes, small, rough, keys, counts, numbers):
+    """Writes the rows, each by the thread that took it, and the number of replaced places."""
+    small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
+    replaced = 0
+    while True:
+        first, last = _take_rows(shared, starts.size)
+        if first == last:
+            break
+        for row in range(first, last):
+            start, end = starts[row], starts[row] + sizes[row]
+            if end - start < 2:
+                continue
+            put, i = start, start
+            slot, count = _find(symbols, i, small, small_mask, rough, keys, counts, mask)
+            while i < end:
+                next_slot, next_count = np.uint64(0), np.int32(0)
+                if i + 2 < end:
+                    next_slot, next_count = _find(symbols, i + 1, small, small_mask, rough, keys, counts, mask)
+                if count > 0 and count >= next_count:
+                    symbols[put] = numbers[slot]
+                    replaced += 1
+                    i += 2
+                    slot, count = np.uint64(0), np.int32(0)
+                    if i + 1 < end:
+                        slot, count = _find(symbols, i, small, small_mask, rough, keys, counts, mask)
+                else:
+                    symbols[put] = symbols[i]
+                    i += 1
+                    slot, count = next_slot, next_count
+                put += 1
+            sizes[row] = put - start
+    fetch_add(shared, COUNTERS + 8, replaced)
+
+
+@njit(**JIT)
+def _look_for_uses(symbols, starts, sizes, uses, first, last):
+    """Writes how often each symbol occurs, and the first and the last row with it. One thread."""
+    for row in range(starts.size):
+        for i in range(starts[row], starts[row] + sizes[row]):
+            symbol = symbols[i]
+            if uses[symbol] == 0:
+                first[symbol] = row
+            uses[symbol] += 1
+            last[symbol] = row
+
+
+@njit(**JIT)
+def sort_small(values, start, end):
+    """Sort values[start:end], in place."""
+    if end - start > 32:
+        values[start:end] = np.sort(values[start:end])
+        return
+    for i in range(start + 1, end):
+        value, j = values[i], i
+        while j > start and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@njit(**JIT)
+def _order_rows(rank, size, shared, symbols, starts, sizes, ranks, order):
+    """Writes the rows, each by the thread that took it."""
+    while True:
+        first, last = _take_rows(shared, starts.size)
+        if first == last:
+            break
+        for row in range(first, last):
+            start, end = starts[row], starts[row] + sizes[row]
+            for i in range(start, end):
+                symbols[i] = ranks[symbols[i]]
+            sort_small(symbols, start, end)
+            for i in range(start, end):
+                symbols[i] = order[symbols[i]]
