@@ -9,8 +9,9 @@ from pathlib import Path
 
 import tgraph.algorithms
 from tgraph.config import RUNTIMES
-from tgraph.gaps import GAPS, NEEDS_MEMORY, NEEDS_ROWS, NO_PLAIN_FORM, find_gap
+from tgraph.gaps import GAPS, NEEDS_MEMORY, NEEDS_ROWS, NO_PLAIN_FORM, NOT_KEPT, find_gap
 from tgraph.run import ENGINES
+from tgraph.service.kept_programs import PROGRAMS
 
 PAGE = Path(__file__).with_name("matrix.md")
 PACKAGE_RUNTIMES = [name for name, module in RUNTIMES.items() if module.startswith("tgraph.")]
@@ -27,6 +28,8 @@ a memory budget and on JAX.
 - **runs**: within the budget, or on a [compressed graph](compression.md), fused or plain as the program allows; the
   trace says which. Beside a device of torch
   (`tg.offload`) see [larger than memory](larger_than_memory.md).
+- **kept**: brought up to date after every batch by `tg.stream(graph).keep(name)`, on the CPU's memory whatever the
+  runtime ([graphs that change](changing_graphs.md)).
 - **CPU**: the graph is copied to the CPU, and the result back.
 - **gap**: declared in `tgraph.gaps`; the reasons are below.
 
@@ -45,6 +48,8 @@ def cell(algorithm: str, engine: str, runtime: str, device: str) -> str:
         return "gap"
     if engine == "compressed" and algorithm in NEEDS_ROWS:
         return "gap"
+    if engine == "streaming":
+        return "kept" if algorithm in PROGRAMS else "gap"
     if engine in ("out_of_memory", "compressed"):
         return "runs"
     if device != "cpu":
@@ -57,7 +62,7 @@ def cell(algorithm: str, engine: str, runtime: str, device: str) -> str:
 def make_page() -> str:
     """Return the whole page."""
     parts = [HEAD]
-    for engine in ENGINES:
+    for engine in (*ENGINES, "streaming"):
         devices = DEVICES if engine == "in_memory" else DEVICES[:1]
         columns = [(runtime, device) for device in devices for runtime in PACKAGE_RUNTIMES]
         parts.append(f"## {engine}\n\n| | {' | '.join(f'{runtime}, {device}' for runtime, device in columns)} |\n")
@@ -75,6 +80,7 @@ def _reasons() -> str:
         lines.append(f"- `{gap.engine}` on {' and '.join(gap.runtimes)}: {gap.reason}; {gap.instead}.\n")
     lines += [f"- `out_of_memory` for `{name}`: {reason}.\n" for name, reason in NEEDS_MEMORY.items()]
     lines += [f"- `compressed` for `{name}`: {reason}.\n" for name, reason in NEEDS_ROWS.items()]
+    lines.append(f"- `streaming` for all but {', '.join(f'`{name}`' for name in PROGRAMS)}: {NOT_KEPT}.\n")
     lines += [f'- `kernel="plain"` for `{name}`: {reason}.\n' for name, reason in NO_PLAIN_FORM.items()]
     return "".join(lines)
 

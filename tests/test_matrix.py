@@ -48,6 +48,18 @@ def test_plain_forms_are_there_or_declared_missing(name: str, graph: tg.Graph) -
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
+def test_results_are_kept_or_the_gap_is_declared(name: str, graph: tg.Graph) -> None:
+    stream, parameters = tg.stream(graph), {**NEEDED.get(name, {}), **({"alpha": 0.01} if name == "katz" else {})}
+    if MATRIX["cell"](name, "streaming", "numpy", "cpu") == "kept":
+        kept = stream.keep(name, **parameters)
+        stream.apply(insert=([0], [5], [1]))
+        assert kept.how in ("monotonic", "accumulative")
+        return
+    with pytest.raises(InvalidArgumentError, match="is not known; use one of"):
+        stream.keep(name, **parameters)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_budgets_are_kept_or_the_gap_is_declared(name: str, graph: tg.Graph, tmp_path: Path) -> None:
     tg.write(graph, tmp_path / "graph.safetensors", reverse=True)
     far = tg.open(tmp_path / "graph.safetensors", "8MiB", "numpy")

@@ -67,3 +67,6 @@ NEEDS_MEMORY = {
 
 NEEDS_ROWS = {**NEEDS_MEMORY, "cdlp": "labels are counted edge by edge"}
 """Algorithms that do not run on a compressed graph, and why."""
+
+NOT_KEPT = "they are not known by name there; run them on `stream.graph.snapshot()`, or keep a program of your own"
+"""Why other algorithms are not kept current on a graph that changes."""
