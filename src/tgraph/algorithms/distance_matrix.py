@@ -13,13 +13,11 @@ from typing import Any, Unpack
 from tgraph.algorithms.bfs import BFS
 from tgraph.algorithms.sources import choose_sources
 from tgraph.graph import Graph
-from tgraph.results.recorded import recorded
 from tgraph.run import How, placed, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
 
 
-@recorded
 def distance_matrix(graph: Graph, sources: Iterable[Any] | None = None, **how: Unpack[How]) -> Tensor:
     """Return how many edges away every vertex is from each source.
 
