@@ -42,11 +42,16 @@ if TYPE_CHECKING:
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
     from tgraph.graph import Batch, CompressedGraph, DynamicGraph, Graph, from_csr, from_edges, generate
+    from tgraph.interop.arrow import from_arrow, to_arrow, to_polars
+    from tgraph.interop.cugraph import from_cugraph, to_cugraph
     from tgraph.interop.dgl import from_dgl, to_dgl
+    from tgraph.interop.igraph import from_igraph, to_igraph
+    from tgraph.interop.networkit import from_networkit, to_networkit
     from tgraph.interop.networkx import from_networkx, to_networkx
     from tgraph.interop.pandas import from_pandas, to_pandas
     from tgraph.interop.pyg import from_pyg, to_pyg
     from tgraph.interop.scipy import from_scipy, to_scipy
+    from tgraph.interop.xml_files import read_gexf, read_graphml, write_gexf, write_graphml
     from tgraph.io import read, write
     from tgraph.layout.compress import compress
     from tgraph.layout.partition import Partition, partition
@@ -88,11 +93,16 @@ _HOMES = {
     **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
     "tgraph.graph": ("Batch", "CompressedGraph", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.interop.arrow": ("from_arrow", "to_arrow", "to_polars"),
+    "tgraph.interop.cugraph": ("from_cugraph", "to_cugraph"),
     "tgraph.interop.dgl": ("from_dgl", "to_dgl"),
+    "tgraph.interop.igraph": ("from_igraph", "to_igraph"),
+    "tgraph.interop.networkit": ("from_networkit", "to_networkit"),
     "tgraph.interop.networkx": ("from_networkx", "to_networkx"),
     "tgraph.interop.pandas": ("from_pandas", "to_pandas"),
     "tgraph.interop.pyg": ("from_pyg", "to_pyg"),
     "tgraph.interop.scipy": ("from_scipy", "to_scipy"),
+    "tgraph.interop.xml_files": ("read_gexf", "read_graphml", "write_gexf", "write_graphml"),
     "tgraph.io": ("read", "write"),
     "tgraph.layout.compress": ("compress",),
     "tgraph.layout.partition": ("Partition", "partition"),
@@ -131,9 +141,13 @@ __all__ = [
     "eigenvector",
     "errors",
     "exp",
+    "from_arrow",
     "from_csr",
+    "from_cugraph",
     "from_dgl",
     "from_edges",
+    "from_igraph",
+    "from_networkit",
     "from_networkx",
     "from_pandas",
     "from_pyg",
@@ -159,6 +173,8 @@ __all__ = [
     "php",
     "random_walks",
     "read",
+    "read_gexf",
+    "read_graphml",
     "read_stream",
     "reorder",
     "run",
@@ -167,15 +183,22 @@ __all__ = [
     "sqrt",
     "sssp",
     "stream",
+    "to_arrow",
+    "to_cugraph",
     "to_dgl",
+    "to_igraph",
+    "to_networkit",
     "to_networkx",
     "to_pandas",
+    "to_polars",
     "to_pyg",
     "to_scipy",
     "triangles",
     "wcc",
     "where",
     "write",
+    "write_gexf",
+    "write_graphml",
 ]
 
 
