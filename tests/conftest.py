@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 settings.register_profile("repeatable", derandomize=True)  # CI tries the same examples each time, developers new ones
 if os.environ.get("CI"):
     settings.load_profile("repeatable")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what a shell runs in the background: Ctrl-C is tested too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
