@@ -64,14 +64,20 @@ class InMemoryEdges:
         if not self._may_compile or not self.graph.num_vertices:
             return None
         if key not in self._gathers:
-            from tgraph.engine.gather import FusedGather
             from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 
             try:
-                self._gathers[key] = FusedGather(self, dtype, reduce, along, message)
+                self._gathers[key] = self._compile_gather(dtype, reduce, along, message)
             except NotTranslatableError:
                 self._gathers[key] = None
         return self._gathers[key]
+
+    def _compile_gather(
+        self, dtype: np.dtype[Any], reduce: str, along: str, message: Callable[..., Tensor]
+    ) -> Callable[[Tensor], Tensor]:
+        from tgraph.engine.gather import FusedGather
+
+        return FusedGather(self, dtype, reduce, along, message)
 
     def take_moved(self) -> dict[str, int] | None:
         """Return the bytes moved from far memory since the last call, by way of transfer; None: nothing is far."""

@@ -168,21 +168,9 @@ class LayeredEdges(InMemoryEdges):
             self._wide[name] = Adjacency(runtime, runtime.astype(rows.offsets, np.int64), rows.neighbors, None)
         return self._wide[name]
 
-    def _find_gather(
-        self, values: Tensor, reduce: str, along: str, message: Callable[..., Tensor]
-    ) -> Callable[[Tensor], Tensor] | None:
-        """Return the compiled sweep for such a call, made once; None where primitives serve."""
+    def _compile_gather(
+        self, dtype: np.dtype[Any], reduce: str, along: str, message: Callable[..., Tensor]
+    ) -> Callable[[Tensor], Tensor]:
         from tgraph.engine.compressed import LayeredGather
-        from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 
-        dtype = self.graph.runtime.dtype(values)
-        along = along if self.graph.directed else "out"
-        key = (reduce, along, message, dtype)
-        if not self._may_compile or not self.graph.num_vertices:
-            return None
-        if key not in self._gathers:
-            try:
-                self._gathers[key] = LayeredGather(self, dtype, reduce, along, message)
-            except NotTranslatableError:
-                self._gathers[key] = None
-        return self._gathers[key]
+        return LayeredGather(self, dtype, reduce, along, message)

@@ -241,7 +241,39 @@ def _parts(program: KernelProgram) -> list[str]:
     return ["offsets", "neighbors", *program.edge_arrays]
 
 
-class FrontierRun:
+class TracedFrontier:
+    """A kernel that goes on from a frontier, iteration by iteration; `_state` says who is active."""
+
+    _worker: Callable[..., None]
+    _size: int
+    _state: Array
+    _arrays: tuple[Any, ...]
+    _constants: tuple[Any, ...]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nobody is active any more."""
+        return bool(self._state[COUNT] == 0)
+
+    def advance(
+        self, limit: int, direction: str, look: Callable[[int], None] | None = None
+    ) -> tuple[Array, Array, bool]:
+        """Do up to `limit` iterations; return their rows (pulled, vertices, edges), ticks, and if it was interrupted.
+
+        `look(n)` is called now and then while the kernel runs, with the number of iterations done.
+        """
+        rows, times = traced_rows(limit)
+        watch, interrupted = Watch(look), False
+        code = DIRECTIONS.index(direction)
+        try:
+            watch.run(self._worker, self._size, limit, code, self._state, rows, times, *self._arrays, *self._constants)
+        except KeyboardInterrupt:
+            interrupted = True
+        done = int(watch.shared[DONE])
+        return rows[:done], np.diff(times[: done + 1]), interrupted
+
+
+class FrontierRun(TracedFrontier):
     """A kernel on one graph, from an active set until nobody is active; fields are written in place."""
 
     def __init__(
@@ -269,33 +301,11 @@ class FrontierRun:
         rows = [array for side in (*push, *pull) for array in side.arrays(program)]
         self._arrays = (self._queues, hub_lists, bitmaps, *extra, *fields.values(), *rows)
         self._constants = tuple(program.constants.values())
-        arrays = (self._state, *_traced(0), *self._arrays, *self._constants)
+        arrays = (self._state, *traced_rows(0), *self._arrays, *self._constants)
         compile_worker(self._worker, 0, 0, *arrays)
 
-    @property
-    def is_done(self) -> bool:
-        """Whether nobody is active any more."""
-        return bool(self._state[COUNT] == 0)
 
-    def advance(
-        self, limit: int, direction: str, look: Callable[[int], None] | None = None
-    ) -> tuple[Array, Array, bool]:
-        """Do up to `limit` iterations; return their rows (pulled, vertices, edges), ticks, and if it was interrupted.
-
-        `look(n)` is called now and then while the kernel runs, with the number of iterations done.
-        """
-        rows, times = _traced(limit)
-        watch, interrupted = Watch(look), False
-        code = DIRECTIONS.index(direction)
-        try:
-            watch.run(self._worker, self._size, limit, code, self._state, rows, times, *self._arrays, *self._constants)
-        except KeyboardInterrupt:
-            interrupted = True
-        done = int(watch.shared[DONE])
-        return rows[:done], np.diff(times[: done + 1]), interrupted
-
-
-def _traced(limit: int) -> tuple[Array, Array]:
+def traced_rows(limit: int) -> tuple[Array, Array]:
     """Return room for the row of every iteration and for the ticks around them."""
     return np.zeros((limit, 3), np.int64), np.zeros(limit + 1, np.int64)
 

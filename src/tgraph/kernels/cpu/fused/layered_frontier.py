@@ -11,12 +11,11 @@ plain one in both directions, so that limits and traces mean the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from tgraph.kernels.cpu.fused.frontier import TracedFrontier, traced_rows
 from tgraph.kernels.cpu.fused.layers import (
     LayeredSide,
     all_cuts,
@@ -29,10 +28,8 @@ from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, 
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.team import team_size
-from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
-DIRECTIONS = ("auto", "push", "pull")
 COUNT, EDGES, STORED, QUEUE = range(4)  # the state between calls
 
 _TEXT = """
@@ -269,7 +266,7 @@ def _update(program: KernelProgram) -> str:
     ).strip("\n")
 
 
-class LayeredFrontier:
+class LayeredFrontier(TracedFrontier):
     """A kernel on one compressed graph, from an active set until nobody is active; fields are written in place.
 
     `push` are the sides that messages are sent along, None where the program may not send to everyone again; `pull`
@@ -313,31 +310,4 @@ class LayeredFrontier:
         numbers = (queues, touched, accumulators, active, degrees, stored, all_cuts(pull or sides), num_stored, nothing)
         self._arrays = (*numbers, *both, *sent, *taken, *fields.values())
         self._constants = tuple(program.constants.values())
-        compile_worker(self._worker, 0, 0, self._state, *_traced(0), *self._arrays, *self._constants)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether nobody is active any more."""
-        return bool(self._state[COUNT] == 0)
-
-    def advance(
-        self, limit: int, direction: str, look: Callable[[int], None] | None = None
-    ) -> tuple[Array, Array, bool]:
-        """Do up to `limit` iterations; return their rows (pulled, vertices, edges), ticks, and if it was interrupted.
-
-        `look(n)` is called now and then while the kernel runs, with the number of iterations done.
-        """
-        trace, times = _traced(limit)
-        watch, interrupted = Watch(look), False
-        arguments: tuple[Any, ...] = (self._state, trace, times, *self._arrays, *self._constants)
-        try:
-            watch.run(self._worker, self._size, limit, DIRECTIONS.index(direction), *arguments)
-        except KeyboardInterrupt:
-            interrupted = True
-        done = int(watch.shared[DONE])
-        return trace[:done], np.diff(times[: done + 1]), interrupted
-
-
-def _traced(limit: int) -> tuple[Array, Array]:
-    """Return room for the row of every iteration and for the ticks around them."""
-    return np.zeros((limit, 3), np.int64), np.zeros(limit + 1, np.int64)
+        compile_worker(self._worker, 0, 0, self._state, *traced_rows(0), *self._arrays, *self._constants)
