@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tests.user_programs import WidestPath
 
 import tgraph as tg
+from tgraph.engine import kept_linear
 from tgraph.engine.kept_monotonic import Monotonic
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError, InvalidProgramError, VertexNotFoundError
 from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.fused import linear_correction, pull
 
 NUM_VERTICES = 9
 WEIGHTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 5.0, math.inf])
@@ -193,6 +195,33 @@ def test_linear_programs_are_within_the_tolerance(
         for kept, expected in fresh.items():
             assert kept.how == "accumulative"
             assert np.abs(kept.result().to_numpy() - expected.to_numpy()).sum() <= 1e-6 * 0.85 / 0.15
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ranks_around_a_hub_are_corrected_in_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are cut, values that are asked for ahead, an exact sweep now and then: the answer stays."""
+    monkeypatch.setattr(pull, "HUB_EDGES", 64)
+    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 16)
+    monkeypatch.setattr(linear_correction, "MANY_BYTES", 0)
+    monkeypatch.setattr(linear_correction, "team_size", lambda work: threads)
+    monkeypatch.setattr(kept_linear, "BATCHES_FOLLOWED", 2)
+    monkeypatch.setattr(kept_linear, "CORRECTIONS", 500)  # so that nothing else settles them
+    spokes = np.arange(1, 2001)
+    ends = np.concatenate([spokes, spokes]), np.concatenate([0 * spokes, spokes // 2])
+    stream = tg.stream(tg.from_edges(*ends, runtime="numpy", duplicates="first"))
+    ranks, katz = stream.keep("pagerank"), stream.keep("katz", alpha=1e-4)
+    swept = 0
+    for number in range(1, 7):
+        update = stream.apply(insert=([0], [number]), delete=([number * 7], [0]))
+        rows = list(update.changes["pagerank"].trace)
+        assert rows[-1].residual <= 1e-6
+        swept += rows[0].direction == "pull"
+        snapshot = stream.graph.snapshot()
+        fresh = {ranks: tg.pagerank(snapshot, tol_l1=1e-13)}
+        fresh[katz] = tg.katz(snapshot, alpha=1e-4, normalized=False, tol_l1=1e-13)
+        for kept, expected in fresh.items():
+            assert np.abs(kept.result().to_numpy() - expected.to_numpy()).sum() <= 1e-6 * 0.85 / 0.15
+    assert swept == 2
 
 
 def test_removed_vertices() -> None:
