@@ -698,8 +698,8 @@ def test_every_runtime_defines_every_primitive_with_the_same_parameters(rt: Runt
         defined = getattr(type(rt), name, None)
         assert defined is not None, f"{rt.name} lacks {name}"
         assert list(inspect.signature(defined).parameters) == list(signature.parameters), name
-    own = {name for name in vars(type(rt)) if not name.startswith("_")} - {"name", "device"}
-    assert own == set(protocol_methods()), "a runtime offers nothing that the others lack"
+    offered = {name for name in dir(type(rt)) if not name.startswith("_")} - {"name", "device"}
+    assert offered == set(protocol_methods()), "a runtime offers nothing that the others lack"
 
 
 def test_finding_runtimes(rt: Runtime) -> None:

@@ -2,7 +2,7 @@
 
 A program adds, divides and compares tensors as NumPy does: int32 and int64 meet in int64, int64 and 1.5 in float64. JAX
 and TensorFlow differ (32-bit unless told, no promotion at all), so their runtimes wrap the library's tensors. These do
-not change: a runtime may remember what it found out about one.
+not change: a runtime may remember what it found out about one. What such runtimes do alike is here too.
 """
 
 from __future__ import annotations
@@ -108,6 +108,56 @@ for _operator, _name in BINARY.items():
     setattr(WrappedTensor, f"__r{_operator}__", _backward(_name))
 for _operator, _name in COMPARISONS.items():
     setattr(WrappedTensor, f"__{_operator}__", _forward(_name))
+
+
+class WrappedRuntime:
+    """What runtimes with wrapped tensors do alike; a library's class says how a function is applied."""
+
+    def asarray(self, data: Any, dtype: Any = None) -> Any:
+        """Return `data` as a tensor of this runtime."""
+        raise NotImplementedError
+
+    def _elementwise(self, name: str, *operands: Any, dtype: Any = None) -> Any:
+        """Return the NumPy function `name` of tensors and numbers, in `dtype` if given."""
+        raise NotImplementedError
+
+    def to_numpy(self, tensor: Any) -> Array:
+        return np.asarray(tensor)
+
+    def has_own_memory(self, tensor: Any) -> bool:
+        return True
+
+    def item(self, tensor: Any) -> Any:
+        return np.asarray(tensor).item()
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return self._elementwise("where", *self._operands(condition, yes, no))
+
+    def minimum(self, left: Any, right: Any) -> Any:
+        return self._elementwise("minimum", *self._operands(left, right))
+
+    def maximum(self, left: Any, right: Any) -> Any:
+        return self._elementwise("maximum", *self._operands(left, right))
+
+    def absolute(self, tensor: Any) -> Any:
+        return self._elementwise("absolute", self.asarray(tensor))
+
+    def sqrt(self, tensor: Any) -> Any:
+        return self._in_floats("sqrt", tensor)
+
+    def exp(self, tensor: Any) -> Any:
+        return self._in_floats("exp", tensor)
+
+    def log(self, tensor: Any) -> Any:
+        return self._in_floats("log", tensor)
+
+    def _in_floats(self, name: str, tensor: Any) -> Any:
+        """Apply a function to floats; integers become float64, as in NumPy."""
+        tensor = self.asarray(tensor)
+        return self._elementwise(name, tensor, dtype=tensor.dtype if tensor.dtype.kind == "f" else "float64")
+
+    def _operands(self, *values: Any) -> list[Any]:
+        return [self.asarray(value) if np.ndim(value) else value for value in values]
 
 
 def common_dtype(name: str, kinds: list[Any]) -> np.dtype[Any]:

@@ -27,7 +27,7 @@ from tgraph.runtime.jax.tensor import (
     padded_to,
 )
 from tgraph.runtime.protocol import Array, Runtime
-from tgraph.runtime.wrapped import check_dtype, host_array
+from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array
 
 AnyClass = TypeVar("AnyClass", bound=type)
 DLPACK_CPU = 1  # kDLCPU
@@ -59,7 +59,7 @@ def _all_in_64_bits(runtime: AnyClass) -> AnyClass:
 
 
 @_all_in_64_bits
-class JaxRuntime:
+class JaxRuntime(WrappedRuntime):
     """JAX on one device."""
 
     name = "jax"
@@ -99,9 +99,6 @@ class JaxRuntime:
         own = array if is_fit else np.array(array, array.dtype.newbyteorder("="), order="C")
         return JaxTensor(jax.device_put(own, self._device, may_alias=True))
 
-    def to_numpy(self, tensor: Any) -> Array:
-        return np.asarray(tensor)
-
     def full(self, size: int, value: Any, dtype: Any) -> JaxTensor:
         with jax.default_device(self._device):
             return JaxTensor(jnp.full(bucket(size), value, check_dtype("jax", dtype)), size, is_bucket=True)
@@ -121,12 +118,6 @@ class JaxRuntime:
     def copy(self, tensor: Any) -> JaxTensor:
         tensor = self.asarray(tensor)
         return JaxTensor(jnp.copy(tensor.padded), tensor.size, tensor.is_bucket)
-
-    def has_own_memory(self, tensor: JaxTensor) -> bool:
-        return True
-
-    def item(self, tensor: Any) -> Any:
-        return np.asarray(tensor).item()
 
     def index_select(self, tensor: Any, positions: Any) -> JaxTensor:
         tensor, positions = self.asarray(tensor), self.asarray(positions)
@@ -199,31 +190,5 @@ class JaxRuntime:
     def segment_reduce(self, values: Any, offsets: Any, op: str) -> JaxTensor:
         return segment_reduce(self.asarray(values), self.asarray(offsets), op)
 
-    def where(self, condition: Any, yes: Any, no: Any) -> JaxTensor:
-        return elementwise("where", *self._operands(condition, yes, no))
-
-    def minimum(self, left: Any, right: Any) -> JaxTensor:
-        return elementwise("minimum", *self._operands(left, right))
-
-    def maximum(self, left: Any, right: Any) -> JaxTensor:
-        return elementwise("maximum", *self._operands(left, right))
-
-    def absolute(self, tensor: Any) -> JaxTensor:
-        return elementwise("absolute", self.asarray(tensor))
-
-    def sqrt(self, tensor: Any) -> JaxTensor:
-        return self._in_floats("sqrt", tensor)
-
-    def exp(self, tensor: Any) -> JaxTensor:
-        return self._in_floats("exp", tensor)
-
-    def log(self, tensor: Any) -> JaxTensor:
-        return self._in_floats("log", tensor)
-
-    def _in_floats(self, name: str, tensor: Any) -> JaxTensor:
-        """Apply a function to floats; integers become float64, as in NumPy."""
-        tensor = self.asarray(tensor)
-        return elementwise(name, tensor, dtype=tensor.dtype if tensor.dtype.kind == "f" else "float64")
-
-    def _operands(self, *values: Any) -> list[Any]:
-        return [self.asarray(value) if np.ndim(value) else value for value in values]
+    def _elementwise(self, name: str, *operands: Any, dtype: Any = None) -> JaxTensor:
+        return elementwise(name, *operands, dtype=dtype)

@@ -13,11 +13,11 @@ import tensorflow as tf
 
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.runtime.checks import check_mask, check_one_each, check_scatter
-from tgraph.runtime.protocol import Array, Runtime
+from tgraph.runtime.protocol import Runtime
 from tgraph.runtime.tensorflow import ordering, selecting
 from tgraph.runtime.tensorflow.reductions import reduce, scatter_reduce, segment_reduce
 from tgraph.runtime.tensorflow.tensor import TensorFlowTensor, cast, device_name, elementwise
-from tgraph.runtime.wrapped import check_dtype, host_array
+from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array
 
 ALIGNED_BYTES = 64  # where TensorFlow's kernels want memory to begin
 
@@ -40,7 +40,7 @@ def _runtime_on(device: str) -> TensorFlowRuntime:
     return TensorFlowRuntime(device)
 
 
-class TensorFlowRuntime:
+class TensorFlowRuntime(WrappedRuntime):
     """TensorFlow on one device."""
 
     name = "tensorflow"
@@ -76,9 +76,6 @@ class TensorFlowRuntime:
         check_dtype("tensorflow", array.dtype)
         return TensorFlowTensor(tf.experimental.dlpack.from_dlpack(tensor.__dlpack__()))
 
-    def to_numpy(self, tensor: Any) -> Array:
-        return np.asarray(tensor)
-
     def full(self, size: int, value: Any, dtype: Any) -> TensorFlowTensor:
         with tf.device(self._place):
             return TensorFlowTensor(
@@ -100,12 +97,6 @@ class TensorFlowRuntime:
 
     def copy(self, tensor: Any) -> TensorFlowTensor:
         return TensorFlowTensor(tf.raw_ops.DeepCopy(x=self.asarray(tensor).tensor))
-
-    def has_own_memory(self, tensor: TensorFlowTensor) -> bool:
-        return True
-
-    def item(self, tensor: Any) -> Any:
-        return np.asarray(tensor).item()
 
     def index_select(self, tensor: Any, positions: Any) -> TensorFlowTensor:
         return selecting.take(self.asarray(tensor), self.asarray(positions))
@@ -177,31 +168,5 @@ class TensorFlowRuntime:
     def segment_reduce(self, values: Any, offsets: Any, op: str) -> TensorFlowTensor:
         return segment_reduce(self.asarray(values), self.asarray(offsets), op)
 
-    def where(self, condition: Any, yes: Any, no: Any) -> TensorFlowTensor:
-        return elementwise("where", *self._operands(condition, yes, no))
-
-    def minimum(self, left: Any, right: Any) -> TensorFlowTensor:
-        return elementwise("minimum", *self._operands(left, right))
-
-    def maximum(self, left: Any, right: Any) -> TensorFlowTensor:
-        return elementwise("maximum", *self._operands(left, right))
-
-    def absolute(self, tensor: Any) -> TensorFlowTensor:
-        return elementwise("absolute", self.asarray(tensor))
-
-    def sqrt(self, tensor: Any) -> TensorFlowTensor:
-        return self._in_floats("sqrt", tensor)
-
-    def exp(self, tensor: Any) -> TensorFlowTensor:
-        return self._in_floats("exp", tensor)
-
-    def log(self, tensor: Any) -> TensorFlowTensor:
-        return self._in_floats("log", tensor)
-
-    def _in_floats(self, name: str, tensor: Any) -> TensorFlowTensor:
-        """Apply a function to floats; integers become float64, as in NumPy."""
-        tensor = self.asarray(tensor)
-        return elementwise(name, tensor, dtype=tensor.dtype if tensor.dtype.kind == "f" else "float64")
-
-    def _operands(self, *values: Any) -> list[Any]:
-        return [self.asarray(value) if np.ndim(value) else value for value in values]
+    def _elementwise(self, name: str, *operands: Any, dtype: Any = None) -> TensorFlowTensor:
+        return elementwise(name, *operands, dtype=dtype)
