@@ -54,6 +54,8 @@ def results(folder: Path) -> Iterator[Result]:
     yield tg.pagerank(graph)
     yield tg.bfs(tg.from_edges(["<ann>", "b&b"], ["b&b", "cy"], runtime="numpy"), "<ann>", threads=1)
     yield tg.louvain(graph.symmetrize())
+    yield tg.pagerank(tg.compress(graph))
+    yield tg.bfs(graph.to("jax"), 0)
     yield tg.wcc(tg.from_edges([], [], runtime="numpy"))
     yield tg.sssp(tg.from_edges([0], [0], [math.inf], num_vertices=3, runtime="numpy"), 0)
     tg.write(graph.symmetrize(), folder / "graph.safetensors")

@@ -139,7 +139,8 @@ def _counted(degrees: Array) -> tuple[Array, Array]:
 
 def _picture(result: Result) -> str:
     graph = result.graph
-    if graph.is_far or not 1 <= graph.num_vertices <= MOST_PICTURED or graph.num_arcs > 10 * MOST_PICTURED:
+    is_small = 1 <= graph.num_vertices <= MOST_PICTURED and graph.num_arcs <= 10 * MOST_PICTURED
+    if graph.is_far or graph.is_compressed or not is_small:
         return ""
     from tgraph.kernels.cpu.force_layout import place_vertices
 
