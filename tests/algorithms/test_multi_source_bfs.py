@@ -78,10 +78,17 @@ def test_one_thread_and_several_push_and_pull_agree(
             found = nearest_source.nearest_sources(*sides, sources)
             assert found.levels.tolist() == expected.levels.tolist()
             assert found.origins.tolist() == expected.origins.tolist()
-            levels = nearest_source.nearest_sources(*sides, sources, by_name=False).levels
-            assert levels.tolist() == found.levels.tolist()
             assert found.rows[:, 1].sum() == (found.levels >= 0).sum()
             assert len(found.ticks) == len(found.rows) == found.levels.max() + 1
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_levels_alone(runtime_name: str, directed: bool) -> None:
+    graph = tg.generate.rmat(9, 4, seed=3, directed=directed, runtime=runtime_name)
+    both, levels = multi_source_bfs(graph, [5, 9, 300]), multi_source_bfs(graph, [5, 9, 300], origins=False)
+    assert levels.levels.tolist() == both.levels.tolist()
+    assert list(levels.fields) == ["levels"]
+    assert [row.active_vertices for row in levels.trace] == [row.active_vertices for row in both.trace]
 
 
 def test_the_trace_tells_the_levels() -> None:

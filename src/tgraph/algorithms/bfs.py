@@ -141,7 +141,8 @@ def _search(graph: Graph, source: int, parents: bool, how: How) -> Result:
         incoming = task.rows("in")[:2] if graph.has_in_edges else None
         ascending = graph.is_sorted or graph.directed  # rows of incoming edges are built in ascending order
         watch = task.watch("levels")
-        found = search(task.rows("out")[:2], incoming, source, ascending=ascending, watch=watch)
+        sides = task.rows("out")[:2], incoming
+        found = search(*sides, np.array([source]), ascending=ascending, wants_parents=parents, watch=watch)
         task.record_all(found.rows, found.ticks)
         fields = {"levels": found.levels, "parents": found.parents} if parents else {"levels": found.levels}
         return task.result(fields, vertex_fields=("parents",) if parents else ())

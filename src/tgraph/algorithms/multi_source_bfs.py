@@ -2,9 +2,9 @@
 
 Returns: levels, int32, -1 = not reached; origins, vertex numbers of the nearest source, the smallest of several, -1 =
 not reached.
-Technique: level by level, as `tgraph.bfs` (`tgraph.kernels.cpu.nearest_source`, or the program below). There a vertex
-keeps level and origin as one number, level * V + origin: the smallest is the nearest source, and among equally near
-ones the smallest vertex.
+Technique: level by level, as `tgraph.bfs` (`tgraph.kernels.cpu.nearest_source`, or `tgraph.kernels.cpu.bfs` for levels
+alone, or the program below). There a vertex keeps level and origin as one number, level * V + origin: the smallest is
+the nearest source, and among equally near ones the smallest vertex.
 """
 
 from __future__ import annotations
@@ -95,11 +95,15 @@ def multi_source_bfs(
 
 def _search(graph: Graph, sources: Array, wants_origins: bool, how: How) -> Result:
     """Find levels, and origins if they are wanted, in one compiled kernel."""
+    from tgraph.kernels.cpu.bfs import search
     from tgraph.kernels.cpu.nearest_source import nearest_sources
 
     with Task("MultiSourceBFS", graph, how) as task:
-        incoming = task.rows("in")[:2] if task.graph.has_in_edges else None
-        found = nearest_sources(task.rows("out")[:2], incoming, sources, task.watch("levels"), wants_origins)
+        sides = task.rows("out")[:2], task.rows("in")[:2] if task.graph.has_in_edges else None
+        if not wants_origins:
+            levels = search(*sides, sources, ascending=True, wants_parents=False, watch=task.watch("levels"))
+            task.record_all(levels.rows, levels.ticks)
+            return task.result({"levels": levels.levels}, vertex_fields=())
+        found = nearest_sources(*sides, sources, task.watch("levels"))
         task.record_all(found.rows, found.ticks)
-        origins = {"origins": found.origins} if wants_origins else {}
-        return task.result({"levels": found.levels, **origins}, vertex_fields=tuple(origins))
+        return task.result({"levels": found.levels, "origins": found.origins}, vertex_fields=("origins",))

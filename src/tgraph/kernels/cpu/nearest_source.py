@@ -51,11 +51,8 @@ def nearest_sources(
     incoming: tuple[Array, Array] | None,
     sources: Array,
     watch: Watch | None = None,
-    by_name: bool = True,
 ) -> Nearest:
     """Find the nearest source of every vertex, the smallest of several; `incoming` None = push only.
-
-    Without `by_name` all sources count as the smallest, and a vertex is content with the first that it finds.
 
     >>> rows = np.array([0, 1, 2, 2, 3]), np.array([1, 2, 2], np.int32)
     >>> found = nearest_sources(rows, None, np.array([3, 0]))
@@ -72,7 +69,7 @@ def nearest_sources(
     watch = watch or Watch()
     size = team_size(outgoing[1].size + num_vertices)
     few_edges = FEW_EDGES if size > 1 else outgoing[1].size + 1
-    limits = (sources.size, as_unsigned(sources).min(), by_name, pull_part, few_edges)
+    limits = (sources.size, as_unsigned(sources).min(), pull_part, few_edges)
     watch.run(_search, size, *sides, *limits, levels, as_unsigned(origins), queues, rows, times)
     done = int(watch.shared[DONE])
     return Nearest(levels, origins, rows[:done].copy(), np.diff(times[: done + 1]))
@@ -80,7 +77,7 @@ def nearest_sources(
 
 @njit(**JIT)
 def _search(
-    rank, size, shared, offsets, neighbors, in_offsets, in_neighbors, num_sources, smallest, by_name, pull_part,
+    rank, size, shared, offsets, neighbors, in_offsets, in_neighbors, num_sources, smallest, pull_part,
     few_edges, levels, origins, queues, rows, times,
 ):  # fmt: skip
     """Writes everything behind few_edges."""
@@ -89,7 +86,7 @@ def _search(
         levels[vertex], origins[vertex] = -1, NOBODY
     meeting, turn, buffer = meet(shared, 1, size), 0, np.empty((2, BUFFER), origins.dtype)
     if rank == 0:
-        _begin(shared, num_sources, smallest, by_name, offsets, neighbors, levels, origins, queues[0], times)
+        _begin(shared, num_sources, offsets, neighbors, levels, origins, queues[0], times)
     while True:
         if rank == 0:
             _follow_few(shared, offsets, neighbors, pull_part, few_edges, levels, origins, queues, rows, times)
@@ -120,12 +117,12 @@ def _search(
 
 
 @njit(**JIT)
-def _begin(shared, num_sources, smallest, by_name, offsets, neighbors, levels, origins, queue, times):
+def _begin(shared, num_sources, offsets, neighbors, levels, origins, queue, times):
     """Make the sources the first level."""
     edges = np.uint64(0)
     for place in range(num_sources):
         source = queue[place]
-        levels[source], origins[source] = 0, source if by_name else smallest
+        levels[source], origins[source] = 0, source
         edges += offsets[source + ONE] - offsets[source]
     shared[_COUNT], shared[_EDGES], shared[_LEFT] = num_sources, edges, neighbors.size + levels.size
     times[0] = ticks()

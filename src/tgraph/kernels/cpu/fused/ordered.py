@@ -40,7 +40,8 @@ NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 LAST = np.int64(1) << 60
 STOP, DONE, GAVE_UP, ROUNDS = 8, 16, 24, 32
 NEXT, TAIL, TAKE, HALT, VERTICES, EDGES, SLOT = 0, 8, 16, 24, 32, 40, 48
-CHUNK, OWN_LIMIT = 64, np.uint64(1000)  # ids taken at a time; ids that a thread finishes by itself
+CHUNK, OWN_LIMIT = 256, np.uint64(1000)  # ids taken at a time, at most; ids that a thread finishes by itself
+FAR, SOON = np.uint64(16), np.uint64(8)  # ids ahead: whose offsets, and whose rows, are asked for
 
 {types}
 
@@ -82,16 +83,17 @@ def worker(rank, size, shared, base, inverse_width, front, queue, heads, counts,
     while True:
         slot, coming = ROUNDS + SLOT * (turn % 3), ROUNDS + SLOT * ((turn + 1) % 3)
         tail = min(shared[slot + TAIL], capacity)
+        chunk = max(np.int64(1), min(CHUNK, tail // (8 * size)))
         here = np.uint64(current) & mask
         own, blk, first, last = False, NONE, np.uint64(0), np.uint64(0)
         num_done, num_edges = np.int64(0), np.int64(0)
         while True:
             if not own:
-                taken = fetch_add(shared, slot + TAKE, CHUNK)
+                taken = fetch_add(shared, slot + TAKE, chunk)
                 if taken >= tail:
                     own = True
                     continue
-                first, last = np.uint64(taken), np.uint64(min(taken + CHUNK, tail))
+                first, last, end, ids = np.uint64(taken), np.uint64(min(taken + chunk, tail)), np.uint64(tail), queue
             else:
                 if blk == NONE:
                     waiting = count[here]
@@ -104,9 +106,16 @@ def worker(rank, size, shared, base, inverse_width, front, queue, heads, counts,
                 else:
                     filled = BLOCK
                 first = blk << LOG_BLOCK
-                last = first + filled
+                last, ids = first + filled, pool
+                end = last
             for q in range(first, last):
-                u = np.uint64(pool[q] if own else queue[q])
+                if q + FAR < end:
+                    v = np.uint64(ids[q + FAR])
+                    {ask_far}
+                if q + SOON < end:
+                    v = np.uint64(ids[q + SOON])
+                    {ask_soon}
+                u = np.uint64(ids[q])
                 bucket = bucket_of({priority_u}, base, inverse_width)
                 if bucket > current:
                     v = u
@@ -282,6 +291,13 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
     rows = [
         f"push_{part}{side}" for side in range(num_sides) for part in ("offsets", "neighbors", *program.edge_arrays)
     ]
+    read_first = [(f"F_{name}", "v") for name in dict.fromkeys((main, *sent))]
+    read_first += [(f"push_offsets{side}", "v") for side in range(num_sides)]
+    read_then = [
+        (f"push_{part}{side}", f"push_offsets{side}[v]")
+        for side in range(num_sides)
+        for part in ("neighbors", *program.edge_arrays)
+    ]
     return _TEXT.format(
         types=type_lines(Value=program.field_dtypes[main], Message=program.message_dtype),
         functions=program.text_of_functions(("message", "priority")),
@@ -289,6 +305,13 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
         constants=listed(program.constants),
         priority_u=program.text_of_call("priority", {name: f"F_{name}[u]" for name in program.field_dtypes}),
         wait=block(wait, 5),
+        ask_far=block(_asks(read_first), 5),
+        ask_soon=block(_asks(read_then), 5),
         at_sender=block("\n".join(f"{local} = F_{name}[u]" for name, local in sent.items()), 5),
         push_rows=block("\n".join(push_row(side) for side in range(num_sides)), 5),
     )
+
+
+def _asks(places: list[tuple[str, str]]) -> str:
+    """Return lines that ask for memory: (array, index) each."""
+    return "\n".join(f"prefetch({array}, {index})" for array, index in places)
