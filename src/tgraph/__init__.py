@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from tgraph.algorithms.triangles import triangles
     from tgraph.algorithms.wcc import wcc
     from tgraph.elementwise import absolute, exp, log, maximum, minimum, sqrt, where
-    from tgraph.graph import Batch, CompressedGraph, DynamicGraph, Graph, from_csr, from_edges, generate
+    from tgraph.graph import Batch, CompressedGraph, DynamicGraph, Graph, from_csr, from_edges, generate, shard
+    from tgraph.group import distributed
     from tgraph.interop.arrow import from_arrow, to_arrow, to_polars
     from tgraph.interop.cugraph import from_cugraph, to_cugraph
     from tgraph.interop.dgl import from_dgl, to_dgl
@@ -92,7 +93,17 @@ _ALGORITHMS = (
 _HOMES = {
     **{f"tgraph.algorithms.{name}": (name,) for name in _ALGORITHMS},
     "tgraph.elementwise": ("absolute", "exp", "log", "maximum", "minimum", "sqrt", "where"),
-    "tgraph.graph": ("Batch", "CompressedGraph", "DynamicGraph", "Graph", "from_csr", "from_edges", "generate"),
+    "tgraph.graph": (
+        "Batch",
+        "CompressedGraph",
+        "DynamicGraph",
+        "Graph",
+        "from_csr",
+        "from_edges",
+        "generate",
+        "shard",
+    ),
+    "tgraph.group": ("distributed",),
     "tgraph.interop.arrow": ("from_arrow", "to_arrow", "to_polars"),
     "tgraph.interop.cugraph": ("from_cugraph", "to_cugraph"),
     "tgraph.interop.dgl": ("from_dgl", "to_dgl"),
@@ -138,6 +149,7 @@ __all__ = [
     "compress",
     "config",
     "distance_matrix",
+    "distributed",
     "eigenvector",
     "errors",
     "exp",
@@ -180,6 +192,7 @@ __all__ = [
     "run",
     "runtime",
     "scc",
+    "shard",
     "sqrt",
     "sssp",
     "stream",

@@ -79,6 +79,10 @@ class JournalError(TGraphError, OSError):
     """A journal could not be written, or another process uses it; what it holds is as it was."""
 
 
+class GroupError(TGraphError, ConnectionError):
+    """A process of a group ended or is silent; the others cannot go on without it."""
+
+
 class DeclaredGapError(TGraphError, NotImplementedError):
     """Something does not run there, and `tgraph.gaps` says why."""
 

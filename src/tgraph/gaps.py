@@ -24,6 +24,12 @@ GAPS = (
         "its tensors cannot lie in a mapped file, so that all edges would be copied into memory",
         "use runtime='torch' or 'numpy' for a graph with a memory budget",
     ),
+    Gap(
+        "distributed",
+        ("jax", "tensorflow"),
+        "ranks exchange values in place, which its tensors do not allow",
+        "use runtime='torch' or 'numpy' in a group of ranks",
+    ),
 )
 
 
@@ -67,6 +73,24 @@ NEEDS_MEMORY = {
 
 NEEDS_ROWS = {**NEEDS_MEMORY, "cdlp": "labels are counted edge by edge"}
 """Algorithms that do not run on a compressed graph, and why."""
+
+NEEDS_ONE_MACHINE = {
+    **NEEDS_MEMORY,
+    "closeness": "it searches from many vertices at a time, with vertex data for all",
+    "coloring": "its rounds are not divided among ranks yet",
+    "distance_matrix": "its answer is larger than vertex data",
+}
+"""Algorithms that do not run on a graph divided among ranks, and why."""
+
+
+def check_one_machine(algorithm: str, in_group: bool) -> None:
+    """Raise `DeclaredGapError` if ranks of a group run an algorithm that they cannot."""
+    if in_group and algorithm in NEEDS_ONE_MACHINE:
+        raise DeclaredGapError(
+            f"{algorithm} does not run on a graph divided among ranks: {NEEDS_ONE_MACHINE[algorithm]}; run it on one "
+            "machine, outside of `with tgraph.distributed():`"
+        )
+
 
 NOT_KEPT = "they are not known by name there; run them on `stream.graph.snapshot()`, or keep a program of your own"
 """Why other algorithms are not kept current on a graph that changes."""

@@ -63,6 +63,12 @@ class Edges(Protocol):
         `message(value, weight)` changes a value on its way; it is element-wise. `along="in"` sends against the edges.
         """
 
+    def most_frequent(self, labels: Tensor) -> Tensor:
+        """Return the label (0 to V - 1) that most neighbours of each vertex have, along both directions, `[V]`.
+
+        Of several the smallest; a neighbour counts once per edge, and who has none keeps its own.
+        """
+
 
 class Program:
     """The base of all programs. A program has `init`, `message` and `update`; the rest has defaults.
@@ -119,6 +125,13 @@ class Program:
 
     tolerance: float = 0.0
     """With `active = "all"` the run ends when the sum of `change(...)` is not above this."""
+
+    by_parts: bool = False
+    """`init` and `finish` treat every vertex by itself, and add up over vertices by `graph.total` only.
+
+    On a graph divided among ranks they are then called with the vertex data of the rank's own vertices, one entry each;
+    without it, with those of all vertices, which takes that memory on every rank.
+    """
 
     compute_bytes: int = 24
     """Bytes per vertex of the tensors that `compute` holds at a time beside the fields, for runs in a memory budget."""

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tgraph.config import PROGRESS, check_num_threads, config
 from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.group import current
 
 if TYPE_CHECKING:
     from tgraph.graph import Graph
     from tgraph.program import Program
     from tgraph.results import Result
 
-ENGINES = ("in_memory", "compressed", "out_of_memory")
+ENGINES = ("in_memory", "compressed", "out_of_memory", "distributed")
 DIRECTIONS = ("auto", "push", "pull")
 KERNELS = ("auto", "fused", "plain")
 TRANSFERS = ("hybrid", "filter", "compact", "zero_copy")
@@ -67,8 +68,9 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
         max_iterations: Stop after this many; the result then says `converged=False`. None = no limit.
         how: Keywords, the same for every algorithm:
 
-            - engine: `in_memory`, `compressed` for graphs from `tgraph.compress`, or `out_of_memory` for those from
-              `tgraph.open` and `tgraph.offload`; each graph runs where it belongs unless told.
+            - engine: `in_memory`, `compressed` for graphs from `tgraph.compress`, `out_of_memory` for those from
+              `tgraph.open` and `tgraph.offload`, or `distributed` in a block of `tgraph.distributed`; each graph runs
+              where it belongs unless told.
             - direction: `push` (active vertices send), `pull` (vertices collect) or `auto` (chosen per iteration by the
               work of each). The answer is the same; sums of floats may differ in the last digits.
             - kernel: `fused` (compiled code, a program's functions inside the loop), `plain` (tensor primitives) or
@@ -111,6 +113,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
 
 
 def _engine_of(graph: Graph) -> str:
+    if graph.is_sharded or current() is not None:
+        return "distributed"
     if graph.is_compressed:
         return "compressed"
     return "out_of_memory" if graph.is_far else "in_memory"

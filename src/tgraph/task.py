@@ -16,7 +16,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.errors import DeclaredGapError, InterruptedRunError, InvalidArgumentError
+from tgraph.group import current
 from tgraph.results import Iteration, Result, Trace
 from tgraph.results.progress import Progress
 from tgraph.run import How, check_how, placed, use_threads
@@ -30,7 +31,12 @@ if TYPE_CHECKING:
 
 def uses_kernels(graph: Graph, how: How) -> bool:
     """Whether compiled code for rows in memory runs such a call: they are there and nothing else was asked for."""
-    return not (graph.is_far or graph.is_compressed) and may_use_kernels(graph, how)
+    return not (graph.is_far or graph.is_compressed or in_group(graph)) and may_use_kernels(graph, how)
+
+
+def in_group(graph: Graph) -> bool:
+    """Whether the ranks of a group run it together."""
+    return graph.is_sharded or current() is not None
 
 
 def may_use_kernels(graph: Graph, how: How) -> bool:
@@ -77,6 +83,11 @@ class Task:
         if graph.is_far and not streams:
             raise InvalidArgumentError(
                 f"{name} needs the whole graph in memory, and this one was opened with a budget; use tgraph.read"
+            )
+        if in_group(graph):
+            raise DeclaredGapError(
+                f"{name} needs the whole graph in memory, and a group of ranks divides it; run it outside of "
+                "`with tgraph.distributed():`"
             )
         if graph.is_compressed and engine != "compressed":
             raise InvalidArgumentError(

@@ -11,8 +11,6 @@ from __future__ import annotations
 import time
 from typing import Any, Unpack
 
-import numpy as np
-
 from tgraph.dtypes import index_dtype
 from tgraph.elementwise import minimum, where
 from tgraph.graph import Graph
@@ -29,7 +27,7 @@ UNREACHED = 1 << 30  # further than any level; one more still fits into int32
 class BFS(Program):
     """Levels from one source vertex (a vertex number)."""
 
-    reduce, monotonic = "min", True
+    reduce, monotonic, by_parts = "min", True, True
 
     def __init__(self, source: int) -> None:
         self.source = source
@@ -55,7 +53,7 @@ class BFS(Program):
 class Parents(Program):
     """For every vertex, its smallest neighbour one level closer to the source. One iteration."""
 
-    reduce, active = "min", "all"
+    reduce, active, by_parts = "min", "all", True
 
     def __init__(self, levels: Tensor) -> None:
         self.levels = levels
@@ -153,8 +151,7 @@ def add_parents(result: Result, program: Program, source: int, how: How) -> None
     started = time.perf_counter()
     graph = result.graph
     found = run(program, graph, max_iterations=1, **how).values
-    own = graph.runtime.asarray(np.asarray([source]))
-    found = graph.runtime.index_put(where(found < graph.num_vertices, found, -1), own, source)
-    result.fields["parents"] = found
+    is_source = graph.full(False, "bool", at={source: True})
+    result.fields["parents"] = where(is_source, source, where(found < graph.num_vertices, found, -1))
     result.vertex_fields = ("parents",)
     result.trace.seconds["parents"] = time.perf_counter() - started

@@ -9,7 +9,6 @@ pairs of vertex and label.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Unpack
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
-from tgraph.operators import Subgraph, changed_mask, split_by_edges, tensorize
+from tgraph.operators import changed_mask
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.results.recorded import recorded
@@ -36,9 +35,9 @@ class CDLP(Program):
         return {"labels": graph.runtime.asarray(_places(graph, _id_order(graph)))}, None
 
     def compute(self, state: State, edges: Edges) -> Tensor:
-        """Let all vertices look around at the same time. Needs all edges in memory."""
+        """Let all vertices look around at the same time."""
         runtime, labels = edges.graph.runtime, state.fields["labels"]
-        new_labels = runtime.concatenate([_most_frequent(labels, sides) for sides in _blocks(edges.graph)])
+        new_labels = edges.most_frequent(labels)
         state.fields["labels"] = new_labels
         return runtime.reduce(runtime.astype(changed_mask(labels, new_labels), "int64"), "sum")
 
@@ -94,8 +93,10 @@ def cdlp(graph: Graph, *, max_iterations: int = 10, **how: Unpack[How]) -> Resul
 
 def _id_order(graph: Graph) -> Array | None:
     """Return the vertices in the order of the user's ids; None where that is the order of their numbers."""
-    ids = graph.vertex_labels
-    if ids is None or ids.dtype.kind == "O" or bool((ids[1:] > ids[:-1]).all()):
+    if graph.vertex_labels is None or graph.vertex_labels.dtype.kind == "O":
+        return None
+    ids = graph.labels_of(np.arange(graph.num_vertices))
+    if bool((ids[1:] > ids[:-1]).all()):
         return None
     return np.argsort(ids, kind="stable").astype(index_dtype(graph.num_vertices))
 
@@ -107,26 +108,3 @@ def _places(graph: Graph, order: Array | None) -> Array:
     if order is not None:
         places[order] = np.arange(count)
     return places
-
-
-def _blocks(graph: Graph) -> Iterator[list[Subgraph]]:
-    """Yield consecutive vertices with all their edges: outgoing, and incoming where those are others."""
-    for outgoing in split_by_edges(graph.adjacency("out"), None, graph.num_arcs):
-        incoming = [tensorize(graph.adjacency("in"), outgoing.vertices)] if graph.directed else []
-        yield [outgoing, *incoming]
-
-
-def _most_frequent(labels: Tensor, sides: list[Subgraph]) -> Tensor:
-    """Return the new labels of the rows: sort pairs (row, label), and find the longest run of each row."""
-    runtime, count = sides[0].runtime, int(labels.shape[0])
-    own = sides[0].at_rows(labels)
-    rows = runtime.arange(0, int(own.shape[0]), "int64")
-    pairs = [side.expand(rows) * count + runtime.astype(side.at_neighbors(labels), "int64") for side in sides]
-    ordered = runtime.sort(runtime.concatenate(pairs))
-    distinct = runtime.unique(ordered)
-    lengths = runtime.searchsorted(ordered, distinct, "right") - runtime.searchsorted(ordered, distinct, "left")
-    run_rows = distinct // count
-    choices = lengths * count + (count - 1) - (distinct - run_rows * count)  # the longest run, then the smallest label
-    best = runtime.scatter_reduce(runtime.full(int(own.shape[0]), -1, "int64"), run_rows, choices, "max")
-    found = (count - 1) - (best - (best // count) * count)
-    return runtime.where(best < 0, own, runtime.astype(found, runtime.dtype(labels)))

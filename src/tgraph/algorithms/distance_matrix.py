@@ -12,10 +12,11 @@ from typing import Any, Unpack
 
 from tgraph.algorithms.bfs import BFS
 from tgraph.algorithms.sources import choose_sources
+from tgraph.gaps import check_one_machine
 from tgraph.graph import Graph
 from tgraph.run import How, placed, run
 from tgraph.runtime import Tensor
-from tgraph.task import Task, uses_kernels
+from tgraph.task import Task, in_group, uses_kernels
 
 
 def distance_matrix(graph: Graph, sources: Iterable[Any] | None = None, **how: Unpack[How]) -> Tensor:
@@ -34,6 +35,7 @@ def distance_matrix(graph: Graph, sources: Iterable[Any] | None = None, **how: U
     >>> distance_matrix(tg.from_edges([0, 1], [1, 2]), [0, 2]).tolist()
     [[0, 1, 2], [-1, -1, 0]]
     """
+    check_one_machine("distance_matrix", in_group(graph))
     rows = choose_sources(graph, sources, None, 0)
     if uses_kernels(graph, how):
         from tgraph.kernels.cpu.multi_source import levels_from_sources

@@ -89,8 +89,8 @@ def katz(
             raise InvalidArgumentError(f"{name}={value!r} must be a number, 0 or more")
     kind = WeightedKatz if weighted else Katz
     result = run(kind(float(alpha), float(beta), float(tol_l1)), graph, max_iterations=max_iterations, **how)
-    runtime, scores = result.graph.runtime, result.scores
-    length = math.sqrt(float(runtime.item(runtime.reduce(scores * scores, "sum"))))
+    scores = result.scores
+    length = math.sqrt(result.graph.total(scores * scores))
     if not math.isfinite(length):
         raise InvalidArgumentError(f"alpha={alpha!r} is above 1 / the largest eigenvalue: scores grow; use a smaller")
     if normalized and length > 0:

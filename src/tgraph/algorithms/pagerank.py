@@ -37,7 +37,7 @@ class PageRank(Program):
     others.
     """
 
-    reduce, active, linear = "sum", "all", True
+    reduce, active, linear, by_parts = "sum", "all", True, True
 
     weighted = False
 
@@ -63,10 +63,10 @@ class PageRank(Program):
         return self.damping * incoming + total * self.evenly
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        ranks, runtime = fields["ranks"], graph.runtime
+        ranks = fields["ranks"]
         if not self.asynchronous or not graph.num_vertices:
             return {"ranks": ranks}
-        return {"ranks": ranks / float(runtime.item(runtime.reduce(ranks, "sum")))}
+        return {"ranks": ranks / graph.total(ranks)}
 
     def _leave_out_isolated(self, graph: Graph, strengths: Tensor) -> Tensor:
         """Mark the vertices without edges, and let the others carry what these add to the jumps."""
@@ -82,7 +82,7 @@ class PageRank(Program):
         return runtime.index_put(strengths, isolated, -1.0)
 
     def _jumps_to(self, vertices: Tensor, graph: Graph) -> float:
-        return int(vertices.shape[0]) * self.evenly
+        return graph.total(graph.runtime.asarray(np.asarray([vertices.shape[0]]))) * self.evenly
 
 
 class WeightedPageRank(PageRank):
@@ -97,6 +97,7 @@ class WeightedPageRank(PageRank):
 class PersonalizedPageRank(PageRank):
     """`jumps [V]`, with a sum of 1, is where the surfer jumps to."""
 
+    by_parts = False
     jumps: Array
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:

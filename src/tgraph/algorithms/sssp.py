@@ -34,7 +34,7 @@ LARGEST_INT32, LARGEST_INT64 = 2**31 - 1, 2**63 - 1
 class SSSP(Program):
     """Distances from one source vertex (a vertex number), added up in float64, int64, or int32 where that is exact."""
 
-    reduce, monotonic = "min", True
+    reduce, monotonic, by_parts = "min", True, True
 
     def __init__(self, source: int, dtype: str = "float64") -> None:
         self.source, self.dtype = source, dtype
@@ -75,7 +75,7 @@ class SSSP(Program):
 class ShortestPathHops(Program):
     """The fewest edges of a shortest path to every vertex: a search along edges that lie on shortest paths."""
 
-    reduce, monotonic = "min", True
+    reduce, monotonic, by_parts = "min", True, True
 
     def __init__(self, source: int, distances: Tensor) -> None:
         self.source, self.distances = source, distances

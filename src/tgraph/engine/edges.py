@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import check_reduction, identity
+from tgraph.engine.frequent import most_frequent
 from tgraph.engine.messages import Messages
 from tgraph.graph import Adjacency, Graph
 from tgraph.kernels.cpu.csr import transpose
@@ -53,6 +54,10 @@ class InMemoryEdges:
         adhoc.message = _unchanged if message is None else message
         adhoc.update = _unchanged
         return self.send(plan(adhoc, ("value",)), {"value": values}, None, None, self._direction)
+
+    def most_frequent(self, labels: Tensor) -> Tensor:
+        """Return the label that most neighbours of each vertex have, along both directions, `[V]`."""
+        return most_frequent(self.graph, labels)
 
     def _find_gather(
         self, values: Tensor, reduce: str, along: str, message: Callable[..., Tensor]

@@ -12,8 +12,12 @@ from tgraph.program import Program
 from tgraph.runtime import Array, Runtime, Tensor, is_tensor
 
 
-def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], Tensor | None]:
-    """Call `init`; return its fields, which a run may write into, and the active mask (None = all)."""
+def initial_fields(program: Program, graph: Graph, size: int | None = None) -> tuple[dict[str, Tensor], Tensor | None]:
+    """Call `init`; return its fields, which a run may write into, and the active mask (None = all).
+
+    They have `size` entries each, one for every vertex unless given.
+    """
+    size = graph.num_vertices if size is None else size
     returned = program.init(graph)
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} values" if isinstance(returned, tuple) else f"a {type(returned).__name__}"
@@ -23,9 +27,9 @@ def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], T
     if not named:
         raise InvalidProgramError(f"{_name(program)}.init gave no field; it must return at least one")
     for name in named:
-        _check_shape(program, f"init gave {name!r}", named[name], graph.num_vertices, "vertices")
+        _check_shape(program, f"init gave {name!r}", named[name], size, "vertices")
     if active is not None:
-        _check_shape(program, "init gave 'active'", active, graph.num_vertices, "vertices")
+        _check_shape(program, "init gave 'active'", active, size, "vertices")
         active = graph.runtime.asarray(active)
         kind = graph.runtime.dtype(active)
         if kind.kind != "b":

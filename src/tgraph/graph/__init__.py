@@ -7,6 +7,7 @@ from tgraph.graph.build import from_csr, from_edges
 from tgraph.graph.compressed import CompressedGraph
 from tgraph.graph.dynamic import Applied, DynamicGraph
 from tgraph.graph.graph import Graph
+from tgraph.graph.sharded import ShardedGraph, shard
 
 __all__ = [
     "Adjacency",
@@ -15,7 +16,9 @@ __all__ = [
     "CompressedGraph",
     "DynamicGraph",
     "Graph",
+    "ShardedGraph",
     "from_csr",
     "from_edges",
     "generate",
+    "shard",
 ]

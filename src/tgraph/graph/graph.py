@@ -194,6 +194,11 @@ class Graph:
         return False
 
     @property
+    def is_sharded(self) -> bool:
+        """Whether the graph is divided among the ranks of a group; see `tgraph.distributed`."""
+        return False
+
+    @property
     def has_self_loops(self) -> bool:
         """Whether any edge leads from a vertex to itself."""
         return self.num_self_loops > 0
@@ -324,6 +329,16 @@ class Graph:
         for vertex, other in (at or {}).items():
             tensor = self.runtime.index_put(tensor, self.runtime.asarray(np.asarray([vertex])), other)
         return tensor
+
+    def total(self, values: Tensor) -> float:
+        """Return the sum of a tensor of vertex data over all vertices, those of other ranks included.
+
+        >>> import tgraph as tg
+        >>> graph = tg.from_edges([0, 1], [1, 2])
+        >>> graph.total(graph.full(0.5, "float64"))
+        1.5
+        """
+        return float(self.runtime.item(self.runtime.reduce(values, "sum")))
 
     # --- looking -----------------------------------------------------------------------------------------------------
     def check(self) -> None:

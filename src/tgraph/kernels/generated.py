@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -57,7 +58,7 @@ def _fingerprint(text: str, compiled_with: Iterable[ModuleType], versions: Itera
 
 
 def _write(path: Path, text: str) -> None:
-    """Write to a name of this process and rename: others see the whole file or none."""
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    """Write to a name of this thread and rename: others see the whole file or none."""
+    temporary = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}.tmp")
     temporary.write_text(text)
     os.replace(temporary, path)

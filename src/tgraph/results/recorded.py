@@ -7,12 +7,17 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+from tgraph.gaps import check_one_machine
+from tgraph.group import current
+
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
 def recorded(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
     """Let an algorithm, whose first parameter is the graph, note its other arguments in `trace.parameters`.
+
+    One that ranks cannot run together says so.
 
     >>> import tgraph as tg
     >>> tg.k_core(tg.from_edges([0, 1], [1, 2]), threads=1).trace.parameters
@@ -22,6 +27,8 @@ def recorded(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
 
     @functools.wraps(function)
     def run(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
+        graph: Any = args[0] if args else kwargs.get("graph")
+        check_one_machine(function.__name__, current() is not None or graph.is_sharded)
         found = function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()

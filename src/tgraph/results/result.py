@@ -93,14 +93,18 @@ class Result:
         >>> vertex
         9
         """
+        name = self._field_to_rank(count, field)
+        order = ranking(self.graph.runtime.to_numpy(self.fields[name]), smallest)[:count]
+        return list(zip(self.vertex_ids(order).tolist(), self.column(name)[order].tolist(), strict=True))
+
+    def _field_to_rank(self, count: int, field: str | None) -> str:
+        """Return the field that `top` ranks by, the main one unless given; check its arguments."""
         if count < 0:
             raise InvalidArgumentError(f"count={count} must be 0 or more")
         name = next(iter(self.fields)) if field is None else field
         if name not in self.fields:
             raise InvalidArgumentError(f"field={name!r} is not in this result; use one of {', '.join(self.fields)}")
-        values = self.graph.runtime.to_numpy(self.fields[name])
-        order = np.argsort(values if smallest else _descending(values), kind="stable")[:count]
-        return list(zip(self.vertex_ids(order).tolist(), self.column(name)[order].tolist(), strict=True))
+        return name
 
     def plot(self, kind: str = "iterations") -> Any:
         """Draw what the run did, iteration by iteration, as a matplotlib figure.
@@ -168,6 +172,11 @@ def import_pandas() -> Any:
 
 def _plain(column: Array) -> Array:
     return column.astype(object) if column.dtype.kind == "T" else column
+
+
+def ranking(values: Array, smallest: bool) -> Array:
+    """Return the positions of the values, the largest (or smallest) first; equal ones keep their order."""
+    return np.argsort(values if smallest else _descending(values), kind="stable")
 
 
 def _descending(values: Array) -> Array:

@@ -132,11 +132,12 @@ class BlockPush:
         fields: dict[str, Array],
         active: Array,
     ) -> None:
+        """Fields and `active` may be longer than the rows: the vertices behind them receive and do not send."""
         self.text = _write_text(program)
         self._module = load_kernel(self.text)
         self._program, self._offsets = program, as_unsigned(offsets)
         self._fields = (*fields.values(), *program.constants.values())
-        self.active, self._coming = active, np.zeros(offsets.size - 1, np.bool_)
+        self.active, self.coming = active, np.zeros(active.size, np.bool_)
         self._sent = np.zeros(2, np.int64)  # vertices, edges
         compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), *no_edges))
         compile_worker(self._module.push_listed, *self._listed(NO_ROWS, *no_edges))
@@ -156,7 +157,7 @@ class BlockPush:
 
     def num_coming(self, block: Block) -> int:
         """Return how many vertices of a block will be active, as far as it is known."""
-        return int(np.count_nonzero(self._coming[block.first_row : block.last_row]))
+        return int(np.count_nonzero(self.coming[block.first_row : block.last_row]))
 
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send; their edges lie somewhere in the arrays."""
@@ -171,8 +172,8 @@ class BlockPush:
         """
         vertices, edges = self._sent.tolist()
         self._sent[:] = 0
-        self.active, self._coming = self._coming, self.active
-        self._coming[:] = False
+        self.active, self.coming = self.coming, self.active
+        self.coming[:] = False
         return vertices, edges
 
     def count_active(self, blocks: list[Block], position: int, itemsize: int, joined: int) -> ActiveRows:
@@ -186,12 +187,12 @@ class BlockPush:
     def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
-        return (*bounds, block.is_whole, self.active, self._coming, self._offsets, *edges, *self._fields)
+        return (*bounds, block.is_whole, self.active, self.coming, self._offsets, *edges, *self._fields)
 
     def _listed(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
         places = (rows.rows, rows.counts, rows.starts, rows.weight_starts)
-        return (*places, self._coming, *edges, *self._fields)
+        return (*places, self.coming, *edges, *self._fields)
 
 
 @njit(**JIT)

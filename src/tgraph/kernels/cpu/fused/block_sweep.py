@@ -113,18 +113,29 @@ class BlockSweep:
     """A sweeping program on rows whose edges come in blocks: fields are read and written in place."""
 
     def __init__(
-        self, program: KernelProgram, offsets: Array, no_edges: tuple[Array, Array | None], fields: dict[str, Array]
+        self,
+        program: KernelProgram,
+        offsets: Array,
+        no_edges: tuple[Array, Array | None],
+        fields: dict[str, Array],
+        num_senders: int | None = None,
     ) -> None:
+        """Neighbours are below `num_senders`, the number of rows unless given.
+
+        Who sends and has no row keeps its fields and its message, unless the caller changes them.
+        """
         num_vertices = offsets.size - 1
-        prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
+        num_senders = num_vertices if num_senders is None else num_senders
+        prefetches = num_senders * program.message_dtype.itemsize >= MANY_BYTES
         self.text = _write_text(program, prefetches)
         self._module = load_kernel(self.text)
         self._program, self._fields, self._num_vertices = program, fields, num_vertices
         self._offsets = as_unsigned(offsets)
         self._cuts = cut_by_work([offsets])[0]
-        self._messages = np.empty(num_vertices if _has_messages(program) else 0, program.message_dtype)
+        self.has_messages = _has_messages(program)
+        self.messages = np.empty(num_senders if self.has_messages else 0, program.message_dtype)
         names = program.updated if has_new_fields(program) else ()
-        self._new = {name: np.empty_like(fields[name]) for name in names}
+        self._new = {name: np.empty(num_vertices, fields[name].dtype) for name in names}
         self._totals, self._changes = np.zeros(self._cuts.size - 1), np.zeros(self._cuts.size - 1)
         self._carry = np.full(1, program.nothing)
         self.total = 0.0  # of the program's `total`, before the iteration that comes next
@@ -155,7 +166,7 @@ class BlockSweep:
         residual = float(np.cumsum(self._changes)[-1]) if self._changes.size else 0.0
         if not self._program.asynchronous:
             for name, new in self._new.items():
-                self._fields[name][:] = new
+                self._fields[name][: self._num_vertices] = new
         if has_new_messages(self._program):
             self._make_messages()
         self._begin()
@@ -172,7 +183,7 @@ class BlockSweep:
         self._changes[:] = 0.0
 
     def _prepared(self) -> tuple[Any, ...]:
-        return (self._messages, self._totals, *self._fields.values(), *self._program.constants.values())
+        return (self.messages, self._totals, *self._fields.values(), *self._program.constants.values())
 
     def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
@@ -180,7 +191,7 @@ class BlockSweep:
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
         return (
             *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self.total),
-            *(self._cuts, self._carry, self._messages, self._totals, self._changes),
+            *(self._cuts, self._carry, self.messages, self._totals, self._changes),
             *(
                 self._program.nothing,
                 self._offsets,

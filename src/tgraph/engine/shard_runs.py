@@ -1,0 +1,197 @@
+"""Programs on one rank's rows: sweeps over all vertices, and pushing from those that changed.
+
+The kernels are those for edges in blocks. Values of own vertices lie first, those of ghosts behind them. In a sweep,
+owners spread what they send before every iteration, and a vertex reduces all its incoming edges where it is: sums are
+those of one rank, in the same order. In push, what is for a ghost is reduced in its place, so that one value travels
+however many edges lead there, and only if it became better.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tgraph.engine.boundary import Boundary
+from tgraph.engine.edges import InMemoryEdges
+from tgraph.engine.fused import describe
+from tgraph.graph import Adjacency, Graph
+from tgraph.graph.local_rows import LocalRows
+from tgraph.graph.sharded import ShardedGraph
+from tgraph.group import Group
+from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
+from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
+from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.kernels.cpu.fused.pieces import KernelProgram
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.layout.partition.by_edges import cut_by_edges
+from tgraph.program import Plan, State
+from tgraph.results import Iteration, Trace
+from tgraph.results.progress import Progress
+from tgraph.runtime import Array
+
+ASYNCHRONOUS_BLOCKS = 64  # of an asynchronous sweep: each sees the new values of those before it
+PULLED = {"out": "in", "in": "out", "both": "both"}  # the rows that a sweep along these edges goes through
+
+
+class ShardRun:
+    """What they share: fields with room for ghosts, and the boundary."""
+
+    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str) -> None:
+        self._graph, self._state, self._program = graph, state, planned.program
+        self._group: Group = graph.group
+        self._kernel_program = describe_local(planned, graph, state)
+        self._rows: LocalRows = graph.rows(side)
+        self._boundary = Boundary(self._group, self._rows)
+        self._fields = {name: self._with_ghosts(name) for name in self._kernel_program.field_dtypes}
+        self._sent_before = self._group.sent_bytes
+
+    def _with_ghosts(self, name: str) -> Array:
+        if name == "source" and name not in self._state.fields:
+            return self._rows.vertex_numbers(self._graph.first)
+        own = self._graph.runtime.to_numpy(self._state.fields[name])
+        return np.concatenate([own, np.empty(self._rows.ghosts.size, own.dtype)])
+
+    @property
+    def _edges(self) -> tuple[Array, Array | None]:
+        return self._rows.neighbors, self._rows.weights if self._kernel_program.weighted else None
+
+    def put_back(self) -> None:
+        """Make what was computed the values of the own vertices."""
+        runtime, num_own = self._graph.runtime, self._rows.num_own
+        for name in self._state.fields:
+            self._state.fields[name] = runtime.asarray(self._fields[name][:num_own])
+
+    def _share(self, numbers: Array) -> Array:
+        """Return the numbers of all ranks, `[P, K]`."""
+        self._boundary.modelled_bytes += numbers.nbytes * (self._group.size - 1)
+        return self._group.share(numbers)
+
+    def _take_sent(self) -> tuple[int, int]:
+        """Return the bytes that this rank has sent since the last call, and those that the model says."""
+        sent, self._sent_before = self._group.sent_bytes - self._sent_before, self._group.sent_bytes
+        modelled, self._boundary.modelled_bytes = self._boundary.modelled_bytes, 0
+        return sent, modelled
+
+    def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
+        trace.add(done)
+        self._state.iteration += 1
+        progress.show(done)
+
+
+class ShardSweep(ShardRun):
+    """All vertices are active: every iteration goes through all rows of the edges that messages come along."""
+
+    def __init__(self, planned: Plan, graph: ShardedGraph, state: State) -> None:
+        super().__init__(planned, graph, state, PULLED[planned.program.along])
+        rows = self._rows
+        no_edges = (rows.neighbors[:0], None if rows.weights is None else rows.weights[:0])
+        self._kernel = BlockSweep(self._kernel_program, rows.offsets, no_edges, self._fields, rows.num_local)
+        per_block = -(-rows.neighbors.size // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
+        self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
+        self._last_sent: dict[str, Array] = {}
+
+    def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until the program is done (True) or the limit is reached (False)."""
+        graph, kernel = self._graph, self._kernel
+        kernel.prepare()
+        self._spread(everything=True)
+        self._take_sent()
+        kernel.total = self._sums(kernel.total)[0]
+        while max_iterations is None or self._state.iteration < max_iterations:
+            started = time.perf_counter()
+            neighbors, weights = self._edges
+            for block in self._blocks:
+                edges = slice(block.first_edge, block.last_edge)
+                kernel.sweep(block, neighbors[edges], None if weights is None else weights[edges])
+            residual = kernel.end()
+            self._spread()
+            sent = self._take_sent()
+            self._state.residual, kernel.total, *sums = self._sums(residual, kernel.total, *sent)
+            moved = {"sent": int(sums[0]), "modelled": int(sums[1])}
+            seconds, size = time.perf_counter() - started, (graph.num_vertices, graph.num_arcs)
+            self._record(trace, progress, Iteration("pull", *size, seconds, self._state.residual, moved))
+            if self._program.is_done(self._state.iteration, self._state.residual):
+                return True
+        return False
+
+    def _spread(self, everything: bool = False) -> None:
+        """Give the ghosts what they send next: a message, or the fields that messages are made from."""
+        program = self._kernel_program
+        if self._kernel.has_messages:
+            arrays = {"": self._kernel.messages}
+        else:
+            names = program.sent_fields if everything else set(program.sent_fields) & set(program.updated)
+            arrays = {name: self._fields[name] for name in sorted(names) if name != "source"}
+        for name, array in arrays.items():
+            last = self._last_sent.get(name)
+            self._boundary.spread(array, last)
+            if last is None:
+                self._last_sent[name] = array[self._rows.lent]
+
+    def _sums(self, *numbers: float) -> list[float]:
+        """Return the sums over all ranks, added in their order."""
+        return np.cumsum(self._share(np.array(numbers, np.float64)), axis=0)[-1].tolist()
+
+
+class ShardPush(ShardRun):
+    """Vertices that changed are active: they send along their own edges, and ghosts pass on what became better."""
+
+    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, active: Array | None) -> None:
+        super().__init__(planned, graph, state, planned.program.along)
+        if not can_push_blocks(self._kernel_program):
+            raise NotTranslatableError(
+                "update does more than the reduction, or a message asks what the receiver has so far"
+            )
+        rows = self._rows
+        mask = np.zeros(rows.num_local, np.bool_)
+        mask[: rows.num_own] = True if active is None else active
+        no_edges = (rows.neighbors[:0], None if rows.weights is None else rows.weights[:0])
+        self._kernel = BlockPush(self._kernel_program, rows.offsets, no_edges, self._fields, mask)
+        for name in self._fields:
+            if name not in (planned.main_field, "source"):
+                self._boundary.spread(self._fields[name], None)
+        self._boundary.spread(self._fields[planned.main_field], None)
+        self._take_sent()
+
+    def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until nobody is active on any rank."""
+        rows, kernel = self._rows, self._kernel
+        main, reduce = self._fields[self._kernel_program.main_field], self._program.reduce
+        everything = Block(0, rows.num_own, 0, rows.neighbors.size)
+        num_active = self._count(int(np.count_nonzero(kernel.active)))[0]
+        while num_active:
+            started = time.perf_counter()
+            kernel.push(everything, *self._edges)
+            coming = kernel.coming
+            changed = np.flatnonzero(coming[rows.num_own :])
+            coming[rows.num_own :] = False
+            coming[self._boundary.collect(main, changed, reduce)] = True
+            vertices, edges = kernel.end()
+            counts = self._count(int(np.count_nonzero(kernel.active)), vertices, edges, *self._take_sent())
+            num_active, vertices, edges, sent, modelled = counts
+            moved, seconds = {"sent": sent, "modelled": modelled}, time.perf_counter() - started
+            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved))
+        return True
+
+    def _count(self, *numbers: int) -> list[int]:
+        return self._share(np.array(numbers, np.int64)).sum(axis=0).tolist()
+
+
+def describe_local(planned: Plan, graph: ShardedGraph, state: State) -> KernelProgram:
+    """Collect what a kernel is made from; vertex numbers are a field here, because rows have local ones."""
+    rows = graph.rows("out")
+    weights = None if rows.weights is None else graph.runtime.asarray(rows.weights[:0])
+    ids = graph.runtime.asarray(rows.neighbors[:0])
+    nothing = Adjacency(graph.runtime, graph.runtime.full(2, 0, "int64"), ids, weights)
+    none = Graph(nothing, directed=graph.directed, num_edges=0, reverse=nothing)
+    found = describe(planned, InMemoryEdges(none), state)
+    changes: dict[str, Any] = {"weighted": graph.weighted and "weight" in planned.parameters["message"]}
+    asked = found.parameters["message"]
+    if not {"source", "target"}.isdisjoint(asked):
+        renamed = tuple("target_source" if name == "target" else name for name in asked)
+        changes["parameters"] = {**found.parameters, "message": renamed}
+        changes["field_dtypes"] = {**found.field_dtypes, "source": np.dtype(np.int64)}
+    return replace(found, **changes)

@@ -1,0 +1,144 @@
+"""One rank's rows of a graph that is divided among several: its own vertices, and the others that their edges name.
+
+Own vertices are numbered from 0 to N - 1. The vertices of other ranks that occur in the rows are *ghosts*, numbered
+from N on in the order of their vertex numbers, so that those of one rank lie together. Who owns a ghost knows it: its
+own vertices that others have as ghosts are *lent*, in the same order. Values of ghosts then travel without ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tgraph.dtypes import index_dtype
+from tgraph.group import Group, exchange_uneven
+from tgraph.kernels.cpu.csr import rows_from_edges, transpose
+from tgraph.kernels.cpu.vertex_ids import mark_ids
+from tgraph.runtime import Array
+
+TABLE_IDS_PER_EDGE = 4  # a table indexed by vertex may be this many times as long as the edges
+EDGES_AT_A_TIME = 1 << 20
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """Rows `[N]` with local neighbours."""
+
+    offsets: Array  # [N+1] int64
+    neighbors: Array  # [E] local ids: below N own vertices, from N on ghosts
+    weights: Array | None  # [E]
+    ghosts: Array  # [G] int64, vertex numbers, ascending
+    ghost_counts: Array  # [P] of every rank
+    lent: Array  # [L] local ids of own vertices, for rank 0, for rank 1, ...
+    lent_counts: Array  # [P]
+
+    @property
+    def num_own(self) -> int:
+        """The number of rows."""
+        return self.offsets.size - 1
+
+    @property
+    def num_local(self) -> int:
+        """The number of own vertices and ghosts."""
+        return self.num_own + self.ghosts.size
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of all arrays."""
+        arrays = (self.offsets, self.neighbors, self.weights, self.ghosts, self.lent)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def vertex_numbers(self, first: int) -> Array:
+        """Return the vertex number of every own vertex and ghost, `[N + G] int64`; own ones begin at `first`."""
+        return np.concatenate([np.arange(first, first + self.num_own), self.ghosts])
+
+
+def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, weights: Array | None) -> LocalRows:
+    """Return the rows of this rank, given with vertex numbers for neighbours. All ranks call it.
+
+    `bounds [P+1]` are the first vertices of all ranks, and their number.
+    """
+    ghosts = _find_ghosts(bounds, group.rank, neighbors)
+    first, num_own = int(bounds[group.rank]), offsets.size - 1
+    local = _renumber(neighbors, ghosts, first, num_own, int(bounds[-1]))
+    ghost_counts = np.diff(np.searchsorted(ghosts, bounds))
+    asked, lent_counts = exchange_uneven(group, ghosts, ghost_counts)
+    lent = (asked - first).astype(local.dtype)
+    return LocalRows(offsets, local, weights, ghosts, ghost_counts, lent, lent_counts)
+
+
+def turn(group: Group, bounds: Array, rows: LocalRows) -> LocalRows:
+    """Return the rows of the other direction: every edge goes to the rank that owns its other end. All ranks call it.
+
+    Inside a row the neighbours ascend, as in the reverse of a graph on one rank.
+    """
+    first, num_own = int(bounds[group.rank]), rows.num_own
+    offsets, sources, weights = transpose(rows.offsets, rows.neighbors, rows.weights, rows.num_local)
+    sources = (sources.astype(np.int64) + first).astype(index_dtype(int(bounds[-1])), copy=False)
+    degrees, start = np.diff(offsets), int(offsets[num_own])
+    ghost_ends = np.concatenate([[0], np.cumsum(rows.ghost_counts)])
+    counts = np.diff(offsets[num_own + ghost_ends])
+    new_degrees = group.exchange(degrees[num_own:], rows.ghost_counts, rows.lent_counts)
+    new_sources, new_counts = exchange_uneven(group, sources[start:], counts)
+    new_weights = None if weights is None else group.exchange(weights[start:], counts, new_counts)
+    keys = np.repeat(rows.lent, new_degrees)
+    place = int(new_counts[: group.rank].sum())  # of the own edges, between those of the ranks before and after
+    own_keys = np.repeat(np.arange(num_own, dtype=keys.dtype), degrees[:num_own])
+    keys = np.concatenate([keys[:place], own_keys, keys[place:]])
+    found = np.concatenate([new_sources[:place], sources[:start], new_sources[place:]])
+    if weights is not None and new_weights is not None:
+        weights = np.concatenate([new_weights[:place], weights[:start], new_weights[place:]])
+    return make_local(group, bounds, *rows_from_edges(keys, found, weights, num_own))
+
+
+def side_by_side(group: Group, bounds: Array, left: LocalRows, right: LocalRows) -> LocalRows:
+    """Return rows that hold those of `left` and behind them those of `right`. All ranks call it."""
+    first = int(bounds[group.rank])
+    sides = left, right
+    dtype = index_dtype(int(bounds[-1]))
+    degrees = [np.diff(side.offsets) for side in sides]
+    offsets = left.offsets + right.offsets
+    starts = offsets[:-1], offsets[:-1] + degrees[0]
+    places = [
+        np.repeat(start - side.offsets[:-1], degree) + np.arange(side.neighbors.size)
+        for side, start, degree in zip(sides, starts, degrees, strict=True)
+    ]
+    neighbors = np.empty(int(offsets[-1]), dtype)
+    weights = None if left.weights is None else np.empty(neighbors.size, left.weights.dtype)
+    for side, place in zip(sides, places, strict=True):
+        neighbors[place] = side.vertex_numbers(first).astype(dtype)[side.neighbors]
+        if weights is not None:
+            weights[place] = side.weights
+    return make_local(group, bounds, offsets, neighbors, weights)
+
+
+def _find_ghosts(bounds: Array, rank: int, neighbors: Array) -> Array:
+    """Return the distinct neighbours of other ranks, ascending."""
+    first, last, num_vertices = int(bounds[rank]), int(bounds[rank + 1]), int(bounds[-1])
+    if num_vertices <= TABLE_IDS_PER_EDGE * neighbors.size + 1024:
+        present = np.zeros(num_vertices, np.uint8)
+        mark_ids(neighbors, present)
+        present[first:last] = 0
+        return np.flatnonzero(present)
+    distinct = np.unique(neighbors).astype(np.int64)
+    return distinct[(distinct < first) | (distinct >= last)]
+
+
+def _renumber(neighbors: Array, ghosts: Array, first: int, num_own: int, num_vertices: int) -> Array:
+    """Return local ids for vertex numbers."""
+    local = np.empty(neighbors.size, index_dtype(num_own + ghosts.size))
+    table = None
+    if num_vertices <= TABLE_IDS_PER_EDGE * neighbors.size + 1024:
+        table = np.empty(num_vertices, local.dtype)
+        table[first : first + num_own] = np.arange(num_own)
+        table[ghosts] = np.arange(num_own, num_own + ghosts.size)
+    for begin in range(0, neighbors.size, EDGES_AT_A_TIME):
+        some = neighbors[begin : begin + EDGES_AT_A_TIME]
+        if table is not None:
+            local[begin : begin + EDGES_AT_A_TIME] = table[some]
+            continue
+        is_own = (some >= first) & (some < first + num_own)
+        places = np.searchsorted(ghosts, some) + num_own
+        local[begin : begin + EDGES_AT_A_TIME] = np.where(is_own, some - first, places)
+    return local

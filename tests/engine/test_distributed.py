@@ -1,0 +1,212 @@
+"""Programs on graphs divided among ranks give the answers of one machine. Ranks are threads here."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tgraph as tg
+from engine.reference import graphs, interpret
+from engine.test_in_memory import Drift
+from small_graphs import SmallGraph, small_graphs
+from tgraph.algorithms import BFS
+from tgraph.errors import DeclaredGapError, InvalidArgumentError, InvalidProgramError, VertexNotFoundError
+from tgraph.gaps import NEEDS_ONE_MACHINE
+from tgraph.graph.sharded import bounds_by_degrees
+from thread_group import on_ranks
+from user_programs import WidestPath
+
+SIZES = (1, 2, 3, 8)
+TOLERANCE = 1e-9
+
+EXACT: dict[str, Any] = {
+    "bfs": lambda graph: tg.bfs(graph, 0),
+    "bfs of two steps": lambda graph: tg.bfs(graph, 0, max_iterations=2),
+    "sssp": lambda graph: tg.sssp(graph, 0),
+    "wcc": lambda graph: tg.wcc(graph),
+    "wcc of one step": lambda graph: tg.wcc(graph, max_iterations=1),
+    "cdlp": lambda graph: tg.cdlp(graph, max_iterations=4),
+    "hits": lambda graph: tg.hits(graph, max_iterations=9),
+    "widest": lambda graph: tg.run(WidestPath(), graph),
+}
+CLOSE: dict[str, Any] = {
+    "pagerank": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300),
+    "power iteration": lambda graph: tg.pagerank(graph, tol_l1=0.0, max_iterations=8),
+    "weighted": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300, weighted=graph.weighted),
+    "katz": lambda graph: tg.katz(graph, tol_l1=1e-11, max_iterations=300),
+}
+
+
+def in_groups(function: Any, graph: tg.Graph, sizes: tuple[int, ...] = SIZES) -> Any:
+    """Yield what every rank of groups of several sizes has gathered."""
+    for size in sizes:
+        yield from on_ranks(size, lambda: function(graph).gather())
+
+
+@settings(max_examples=100, deadline=None)
+@given(case=small_graphs(("none", "small", "large")), kind=st.sampled_from(sorted(EXACT)), size=st.sampled_from(SIZES))
+def test_exact_answers_are_those_of_one_machine(case: SmallGraph, kind: str, size: int) -> None:
+    graph = case.build()
+    expected = EXACT[kind](graph)
+    for found in in_groups(EXACT[kind], graph, (size,)):
+        assert list(found.fields) == list(expected.fields)
+        for name, tensor in expected.fields.items():
+            np.testing.assert_array_equal(np.asarray(found.fields[name]), np.asarray(tensor))
+        assert found.converged == expected.converged
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=small_graphs(("none", "small")), kind=st.sampled_from(sorted(CLOSE)), size=st.sampled_from(SIZES))
+def test_sums_are_those_of_one_machine_up_to_rounding(case: SmallGraph, kind: str, size: int) -> None:
+    graph = case.build()
+    expected = CLOSE[kind](graph)
+    for found in in_groups(CLOSE[kind], graph, (size,)):
+        np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=0, atol=TOLERANCE)
+        assert found.converged == expected.converged
+
+
+@pytest.mark.parametrize("along", ["out", "in", "both"])
+@pytest.mark.parametrize("reduce", ["min", "max", "sum", "mean", "any", "count"])
+@settings(max_examples=6, deadline=None)
+@given(
+    graph=graphs(),
+    active=st.sampled_from(("changed", "all")),
+    starters=st.none() | st.lists(st.booleans(), min_size=1, max_size=7),
+    size=st.sampled_from(SIZES),
+)
+def test_programs_are_as_the_interpreter_says(
+    reduce: str, along: str, graph: tg.Graph, active: str, starters: Any, size: int
+) -> None:
+    program = Drift(reduce, active, along, starters)
+    expected = interpret(program, graph, 4)
+    for found in on_ranks(size, lambda: tg.run(program, graph, max_iterations=4, kernel="plain").gather()):
+        assert {name: tensor.tolist() for name, tensor in found.fields.items()} == expected.fields
+        assert [iteration.active_edges for iteration in found.trace] == expected.arcs
+        assert [iteration.residual for iteration in found.trace] == expected.residuals
+
+
+class Farthest(tg.Program):
+    """Asks for the numbers of both ends, in a sweep over both directions."""
+
+    reduce, active, along = "max", "all", "both"
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.full(-1.0, "float64"), None
+
+    def message(self, source: Any, target: Any, value: Any, weight: Any) -> Any:
+        return tg.absolute(source - target) * weight + value * 0.5
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return tg.maximum(value, incoming)
+
+
+def test_messages_know_vertex_numbers_of_the_whole_graph() -> None:
+    graph = tg.generate.rmat(6, 4, seed=3, weights=(1, 9))
+    expected = tg.run(Farthest(), graph, max_iterations=5)
+    for found in in_groups(lambda graph: tg.run(Farthest(), graph, max_iterations=5), graph):
+        assert found.trace.kernel == "fused"
+        np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+
+
+def test_bytes_are_those_of_the_model_and_fewer_than_messages() -> None:
+    graph = tg.generate.rmat(9, 16, seed=1)
+    ranks = on_ranks(4, lambda: tg.pagerank(graph, tol_l1=0.0, max_iterations=5))[0]
+    rows = on_ranks(4, lambda: tg.shard(graph).rows("in"))
+    ghosts = sum(one.ghosts.size for one in rows)
+    crossing = sum(int(np.count_nonzero(one.neighbors >= one.num_own)) for one in rows)
+    for iteration in ranks.trace:
+        assert iteration.moved["sent"] == iteration.moved["modelled"]
+        assert iteration.moved["sent"] <= ghosts * 8 + 4 * 3 * 5 * 8  # values, a header and four sums
+    assert 2 * ghosts < crossing
+    levels = on_ranks(4, lambda: tg.bfs(graph, 0, parents=False))[0]
+    sent = [iteration.moved["sent"] for iteration in levels.trace]
+    assert sent == [iteration.moved["modelled"] for iteration in levels.trace]
+    assert min(sent) < max(sent) <= ghosts * 4 + 4 * 3 * 6 * 8  # few that changed, and at most all ghosts
+
+
+@pytest.mark.parametrize("labels", ["numbers", "integers", "strings"])
+def test_results_are_under_the_ids_of_the_user(labels: str, runtime_name: str) -> None:
+    graph = tg.generate.rmat(5, 4, seed=2, runtime=runtime_name)
+    if labels != "numbers":
+        graph = graph.relabel([f"v{31 - n}" if labels == "strings" else 1000 - n for n in range(graph.num_vertices)])
+    source = graph.labels_of([3]).tolist()[0]
+    expected = tg.bfs(graph, source)
+
+    def look() -> Any:
+        found = tg.bfs(graph, source)
+        own = dict(zip(found.vertex_ids().tolist(), found.column("parents").tolist(), strict=True))
+        return found.top(5), found[source], own, found.gather().column("parents").tolist(), tg.cdlp(graph).gather()
+
+    parts: dict[Any, Any] = {}
+    for top, value, own, parents, communities in on_ranks(3, look):
+        assert top == expected.top(5)
+        assert value == 0
+        assert parents == expected.column("parents").tolist()
+        assert communities.column("labels").tolist() == tg.cdlp(graph).column("labels").tolist()
+        parts |= own
+    assert parts == dict(zip(expected.vertex_ids().tolist(), expected.column("parents").tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        tg.from_edges([], [], num_vertices=0),
+        tg.from_edges([], [], num_vertices=5),
+        tg.from_edges([0], [0]),
+        tg.generate.star(40),
+        tg.from_edges([0, 0, 0, 5], [1, 1, 1, 5], num_vertices=9),
+    ],
+    ids=["empty", "no edges", "a loop", "a hub", "duplicates"],
+)
+def test_odd_graphs(graph: tg.Graph) -> None:
+    for kind in ("wcc", "cdlp", "hits"):
+        for found in in_groups(EXACT[kind], graph, (3,)):
+            np.testing.assert_array_equal(found.to_numpy(), EXACT[kind](graph).to_numpy())
+    for found in in_groups(CLOSE["pagerank"], graph, (3,)):
+        np.testing.assert_allclose(found.to_numpy(), CLOSE["pagerank"](graph).to_numpy(), atol=TOLERANCE)
+
+
+def test_parts_are_balanced_by_edges() -> None:
+    degrees = np.random.default_rng(0).zipf(1.8, 10_000).clip(1, 500)
+    bounds = bounds_by_degrees([degrees], 8)
+    sums = [degrees[first:last].sum() for first, last in pairwise(bounds)]
+    assert max(sums) < 1.1 * np.mean(sums)
+    assert bounds_by_degrees([np.zeros(0, np.int64)], 3).tolist() == [0, 0, 0, 0]
+    assert bounds_by_degrees([np.array([9])], 3).tolist()[-1] == 1
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_ONE_MACHINE))
+def test_what_ranks_cannot_run_says_so(name: str) -> None:
+    arguments = {"random_walks": {"length": 2}, "distance_matrix": {"sources": [0]}}.get(name, {})
+    with pytest.raises(DeclaredGapError, match=f"{name} does not run on a graph divided among ranks"):
+        on_ranks(2, lambda: getattr(tg, name)(tg.generate.star(5), **arguments))
+
+
+def test_errors_say_what_to_do() -> None:
+    star = tg.generate.star(6)
+
+    class WithEdgeData(BFS):
+        def edge_data(self, graph: tg.Graph) -> Any:
+            return {}
+
+    with pytest.raises(InvalidArgumentError, match=r"use it in tgraph.distributed\(\)"):
+        tg.shard(star)
+    with pytest.raises(VertexNotFoundError, match="9"):
+        on_ranks(2, lambda: tg.bfs(tg.shard(star), 9))
+    with pytest.raises(VertexNotFoundError, match="zoe"):
+        on_ranks(2, lambda: tg.bfs(tg.shard(star.relabel(list("abcdef"))), "zoe"))
+    with pytest.raises(DeclaredGapError, match="edge data"):
+        on_ranks(2, lambda: tg.run(WithEdgeData(0), star))
+    with pytest.raises(InvalidProgramError, match="kernel='fused' cannot run"):
+        on_ranks(2, lambda: tg.run(BFS(0), star, max_iterations=1, kernel="fused"))
+    with pytest.raises(DeclaredGapError, match="jax"):
+        on_ranks(2, lambda: tg.run(BFS(0), star.to("numpy"), runtime="jax"))
+    with pytest.raises(DeclaredGapError, match="out_targets would put the whole graph on one rank"):
+        on_ranks(2, lambda: tg.shard(star).out_targets)
+    with pytest.raises(DeclaredGapError, match="a report describes a graph on one rank"):
+        on_ranks(2, lambda: tg.wcc(star).report("x.html"))
