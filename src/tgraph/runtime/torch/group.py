@@ -39,7 +39,9 @@ def open_group(timeout_seconds: float) -> Iterator[Group]:
     except (RuntimeError, ValueError) as error:
         raise GroupError(f"the group could not be joined within {timeout_seconds:g} seconds: {error}") from error
     try:
-        yield TorchGroup(dist.group.WORLD, timeout_seconds)
+        group = TorchGroup(dist.group.WORLD, timeout_seconds)
+        yield group
+        group.share(np.zeros(1))  # nobody leaves while others still read what it sent
     finally:
         dist.destroy_process_group()
 
