@@ -342,10 +342,19 @@ def bounds_by_degrees(degrees: list[Array], size: int) -> Array:
     >>> bounds_by_degrees([np.array([4, 1, 1, 1, 1])], 2).tolist()
     [0, 1, 5]
     """
-    work = np.cumsum(sum(degrees, np.ones(degrees[0].size, np.int64)))
-    total = int(work[-1]) if work.size else 0
-    inner = np.searchsorted(work, total * np.arange(1, size) / size)
-    return np.concatenate([[0], np.minimum(inner + 1, work.size), [work.size]]).astype(np.int64)
+    return bounds_by_work(sum(degrees, np.ones(degrees[0].size, np.int64)), size)
+
+
+def bounds_by_work(work: Array, size: int) -> Array:
+    """Return where to cut so that all parts have about the same work, `[size + 1]`.
+
+    >>> bounds_by_work(np.array([4, 1, 1, 1, 1]), 2).tolist()
+    [0, 1, 5]
+    """
+    ends = np.concatenate([[0], np.cumsum(work)])
+    middles = (ends[:-1] + ends[1:]) / 2  # what lies in the middle of a part belongs to it
+    inner = np.searchsorted(middles, ends[-1] * np.arange(1, size) / size)
+    return np.concatenate([[0], inner, [work.size]]).astype(np.int64)
 
 
 def exchange_labels(group: Group, labels: Array, counts: Array) -> Array:

@@ -27,6 +27,7 @@ from typing import Any
 
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
+from tgraph.group import current
 from tgraph.io.files import split_ending
 
 __all__ = ["FORMATS", "check_file", "find_format", "format_of", "read", "write"]
@@ -83,6 +84,11 @@ def read(path: str | PathLike[str], format: str | None = None, **options: Any) -
         path = Path(path).with_suffix(".graph")
     function: Callable[..., Graph] = importlib.import_module(f"tgraph.io.{name}").read
     _check_options(name, "read", function, options)
+    group = current()
+    if group is not None:
+        from tgraph.io.shards import read_part
+
+        return read_part(path, name, group, function, options)
     return function(path, **options)
 
 

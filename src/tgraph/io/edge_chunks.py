@@ -20,6 +20,8 @@ from tgraph.runtime import Array
 # `least`.
 Room: TypeAlias = Callable[[str, int], int]
 
+Part: TypeAlias = tuple[int, int]  # the number of a part, and how many there are
+
 NUMBER, INTEGER, STRING = "number", "integer", "string"  # ids are vertex numbers, any integers, strings
 
 _HOMES = {"text": "text_chunks", "parquet": "parquet_chunks", "store": "store_chunks"}
@@ -50,11 +52,17 @@ class EdgeChunks:
 
 
 def open_chunks(
-    path: str | PathLike[str], format: str, room: Room, folder: Path, options: dict[str, Any]
+    path: str | PathLike[str],
+    format: str,
+    room: Room,
+    folder: Path,
+    options: dict[str, Any],
+    part: Part | None = None,
 ) -> AbstractContextManager[EdgeChunks]:
     """Open a file to be read chunk by chunk; `options` are those that the format's `read` has for its layout.
 
-    `folder` is for temporary files.
+    `folder` is for temporary files. With `part` (of text and tables) only that part of the edges is given; all parts in
+    their order are all edges in theirs.
     """
     if format not in _HOMES:
         raise InvalidArgumentError(
@@ -67,5 +75,6 @@ def open_chunks(
         if option not in known:
             takes = ", ".join(known)
             raise InvalidArgumentError(f"{option}={value!r} is no option: to build from {format!r} takes {takes}")
-    opened: AbstractContextManager[EdgeChunks] = function(path, room, folder, **options)
+    parts = () if part is None else (part,)
+    opened: AbstractContextManager[EdgeChunks] = function(path, room, folder, *parts, **options)
     return opened

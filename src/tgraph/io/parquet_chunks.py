@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from tgraph.graph.build import as_weights
-from tgraph.io.edge_chunks import INTEGER, STRING, EdgeChunk, EdgeChunks, Room
+from tgraph.io.edge_chunks import INTEGER, STRING, EdgeChunk, EdgeChunks, Part, Room
 from tgraph.io.files import READ_BYTES, open_stream, split_ending
 from tgraph.io.parquet import find_columns, is_parquet, naming_damage, take_columns
 
@@ -25,6 +25,7 @@ def open_chunks(
     path: str | PathLike[str],
     room: Room,
     folder: Path,
+    part: Part = (0, 1),
     *,
     weights: str | int | None = "auto",
     columns: tuple[str | int, str | int] | None = None,
@@ -38,20 +39,21 @@ def open_chunks(
         beginning = table.head(0).collect()
     source, _, *weight = take_columns(path, beginning)
     kind = STRING if source.dtype == pl.String else INTEGER
-    chunks = _chunks(path, table, num_rows, kind, room)
+    number, count = part
+    chunks = _chunks(path, table, num_rows * number // count, num_rows * (number + 1) // count, kind, room)
     yield EdgeChunks(chunks, kind, as_weights(weight[0]).dtype if weight else None)
 
 
 def _chunks(
-    path: str | PathLike[str], table: pl.LazyFrame, num_rows: int, kind: str, room: Room
+    path: str | PathLike[str], table: pl.LazyFrame, first: int, num_rows: int, kind: str, room: Room
 ) -> Iterator[EdgeChunk]:
-    first, size = 0, BYTES_PER_ROW[kind]
+    beginning, size = first, BYTES_PER_ROW[kind]
     while first < num_rows:
         count = min(room("a chunk of rows", FEWEST_ROWS * size) // size, MAX_CHUNK_ROWS)
-        if kind == STRING and not first:
+        if kind == STRING and first == beginning:
             count = min(count, FEWEST_ROWS)  # how long strings are is not known yet
         with naming_damage(path):
-            frame = table.slice(first, count).collect()
+            frame = table.slice(first, min(count, num_rows - first)).collect()
         sources, targets, *weight = take_columns(path, frame, first)
         first += len(sources)
         if kind == STRING:

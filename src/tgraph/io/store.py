@@ -27,7 +27,7 @@ import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -133,6 +133,38 @@ def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
     rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)
     _check_num_edges(path, metadata, rows.num_arcs)
     return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
+
+
+class MappedParts(NamedTuple):
+    """What a rank of a group reads its part from: mapped arrays, of which nothing was read but the offsets."""
+
+    rows: dict[str, Adjacency]  # out, and in where the file has it
+    directed: bool
+    num_edges: int
+    is_sorted: bool
+    labels: dict[str, Array]
+
+    def labels_between(self, path: FilePath, first: int, last: int) -> Array | None:
+        """Return the ids of the vertices from `first` to `last`, not included."""
+        if "vertex_label_bytes" not in self.labels:
+            return np.array(self.labels["vertex_labels"][first:last]) if self.labels else None
+        bounds = np.array(self.labels["vertex_label_offsets"][first : last + 1])
+        return _decode(path, self.labels["vertex_label_bytes"][bounds[0] : bounds[-1]], bounds - bounds[0])
+
+
+def map_parts(path: FilePath) -> MappedParts:
+    """Map a native file to be read in parts; where edges lead is not made sure of."""
+    _check_not_compressed(path)
+    metadata, tensors = _read_metadata(path), _map_tensors(path)
+    if "layers" in tensors:
+        raise InvalidArgumentError(f"{path} holds a compressed graph, which is not divided; use graph.decompress()")
+    rows = {"out": _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)}
+    if metadata["directed"] and "in_offsets" in tensors:
+        rows["in"] = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights", check_offsets)
+        _check_same_size(path, rows["out"], rows["in"])
+    _check_num_edges(path, metadata, rows["out"].num_arcs)
+    kinds = (metadata["directed"], metadata["num_edges"], metadata["is_sorted"])
+    return MappedParts(rows, *kinds, _label_arrays(path, tensors, rows["out"].num_vertices))
 
 
 def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
@@ -351,9 +383,13 @@ def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array 
     arrays = _label_arrays(path, tensors, num_vertices)
     if "vertex_label_bytes" not in arrays:
         return arrays.get("vertex_labels")
-    content, bounds = arrays["vertex_label_bytes"].tobytes(), arrays["vertex_label_offsets"].tolist()
+    return _decode(path, arrays["vertex_label_bytes"], arrays["vertex_label_offsets"])
+
+
+def _decode(path: FilePath, raw: Array, offsets: Array) -> Array:
+    content = raw.tobytes()
     try:
-        texts = [content[begin:end].decode() for begin, end in pairwise(bounds)]
+        texts = [content[begin:end].decode() for begin, end in pairwise(offsets.tolist())]
     except UnicodeDecodeError as error:
         raise FileFormatError(path, "vertex_label_bytes", f"is not UTF-8: {error}") from error
     return np.asarray(texts, STRING_DTYPE)

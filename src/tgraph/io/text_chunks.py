@@ -14,7 +14,7 @@ from typing import IO, cast
 import numpy as np
 
 from tgraph.errors import FileFormatError
-from tgraph.io.edge_chunks import INTEGER, EdgeChunk, EdgeChunks, Room
+from tgraph.io.edge_chunks import INTEGER, EdgeChunk, EdgeChunks, Part, Room
 from tgraph.io.files import ByteStream, Reader, open_stream, split_ending
 from tgraph.io.table import BLANKS, STRING, Table, data_lines, parse_table
 from tgraph.io.text import (
@@ -39,6 +39,7 @@ def open_chunks(
     path: str | PathLike[str],
     room: Room,
     folder: Path,
+    part: Part = (0, 1),
     *,
     weights: str | int | None = "auto",
     columns: tuple[str | int, str | int] | None = None,
@@ -48,7 +49,10 @@ def open_chunks(
     skip_rows: int = 0,
     ids: str = "auto",
 ) -> Iterator[EdgeChunks]:
-    """Open lines of edges; the options are those of `tgraph.io.text.read`. Needs no temporary files in `folder`."""
+    """Open lines of edges; the options are those of `tgraph.io.text.read`. Needs no temporary files in `folder`.
+
+    All of the file is read for a part of it, but only that part is parsed.
+    """
     comments = check_layout_options(ids, header, comments)
     check_skip_rows(skip_rows)
     with open_stream(path) as stream, _text_of(path, stream) as text:
@@ -68,7 +72,7 @@ def open_chunks(
             table = replace(table, has_header=False)
         lines.has_quotes = table.separator != BLANKS
         kinds = list(table.wanted.values())
-        chunks = _chunks(path, stream, lines, replace(table, comments=comments), room, _mean_length(layout))
+        chunks = _chunks(path, stream, lines, replace(table, comments=comments), room, _mean_length(layout), part)
         is_weighted = len(kinds) > 2
         dtype = np.dtype(np.int64) if is_weighted else None
         yield EdgeChunks(chunks, kinds[0], dtype, may_turn_real=is_weighted, keeps_gaps=keeps_gaps)
@@ -160,13 +164,19 @@ def _look(
 
 
 def _chunks(
-    path: str | PathLike[str], stream: ByteStream, lines: Lines, table: Table, room: Room, mean_length: float
+    path: str | PathLike[str],
+    stream: ByteStream,
+    lines: Lines,
+    table: Table,
+    room: Room,
+    mean_length: float,
+    part: Part,
 ) -> Iterator[EdgeChunk]:
     bytes_per_edge = BYTES_PER_EDGE[next(iter(table.wanted.values()))]
     while True:
         bytes_per_line = int(TEXT_COPIES * mean_length) + bytes_per_edge
         num_lines = room("a chunk of text", FEWEST_LINES * bytes_per_line) // bytes_per_line
-        number = lines.number
+        number, owner = lines.number, int(stream.done * part[1])
         content = lines.take(max(int(min(num_lines * mean_length, MAX_CHUNK_BYTES)), 1))
         if not content:
             return
@@ -175,7 +185,8 @@ def _chunks(
             mean_length = len(content) / count
             lines.give_back(content)
             continue
-        if next(data_lines(content, table.comments), None) is None:
+        is_other = min(owner, part[1] - 1) != part[0]
+        if is_other or next(data_lines(content, table.comments), None) is None:
             continue
         parts = parse_table(path, content, replace(table, first_line=number))
         del content
