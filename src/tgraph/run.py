@@ -83,8 +83,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
               changes if these would go on for long).
             - cache: For graphs from `tgraph.open`, what room near is left for: `blocks` that stay, or for one half the
               `rows` of the vertices that are active most often (monotonic programs only).
-            - checkpoint: For graphs from `tgraph.open`, a folder in which the run notes now and then how far it is; the
-              same call goes on from there after it was killed.
+            - checkpoint: For graphs from `tgraph.open` and for groups of ranks, a folder in which the run notes now and
+              then how far it is; the same call goes on from there after it was killed.
             - runtime, device: Move the graph there first.
             - threads: Threads of the CPU kernels during this run.
             - progress: True, False, or `auto`: on a terminal, after a second.
@@ -102,9 +102,9 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     """
     options = check_how(max_iterations, how)
     engine = how.get("engine") or _engine_of(graph)
-    if options.checkpoint is not None and engine != "out_of_memory":
+    if options.checkpoint is not None and engine not in ("out_of_memory", "distributed"):
         raise InvalidArgumentError(
-            f"checkpoint={os.fspath(options.checkpoint)!r} is for graphs from tgraph.open; leave it out"
+            f"checkpoint={os.fspath(options.checkpoint)!r} is for graphs from tgraph.open and for groups; leave it out"
         )
     module: Any = importlib.import_module(f"tgraph.engine.{engine}")
     with use_threads(how.get("threads")):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+import tgraph as tg
 from launch import ROOT, launch
 
 RANKS = ROOT / "tests" / "ranks"
@@ -35,3 +40,21 @@ def test_a_process_that_nobody_launched_is_alone() -> None:
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "PATH": ""}
     done = subprocess.run([sys.executable, RANKS / "answers.py"], env=environment, capture_output=True, text=True)
     assert "all answers are right on 1" in done.stdout, done.stderr
+
+
+def test_the_command_line_writes_a_part_per_rank(tmp_path: Path) -> None:
+    graph = tg.generate.rmat(8, 6, seed=3)
+    edges = tmp_path / "edges.parquet"
+    tg.write(graph, edges)
+    expected = tg.pagerank(tg.read(edges), tol_l1=1e-10)
+    options = ("--tol-l1", "1e-10", "--top", "3", "--out", str(tmp_path / "ranks"), "--trace", str(tmp_path / "t.json"))
+    done = launch(2, "-m", "tgraph", "pagerank", str(edges), *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("PageRank") == 1  # rank 0 speaks for all
+    assert "2 ranks" in " ".join(done.stdout.split())
+    parts = sorted((tmp_path / "ranks").iterdir())
+    assert [part.name for part in parts] == ["part-00000.parquet", "part-00001.parquet"]
+    frame = pl.concat([pl.read_parquet(part) for part in parts])
+    assert frame["vertex"].to_list() == expected.vertex_ids().tolist()
+    np.testing.assert_allclose(frame["ranks"].to_numpy(), expected.to_numpy(), atol=1e-9)
+    assert json.loads((tmp_path / "t.json").read_text())["iterations"][0]["moved"]["sent"] > 0

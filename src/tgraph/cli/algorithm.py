@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tgraph.cli import options as opt
+from tgraph.cli.launched import launched_group
 from tgraph.cli.output import check_out, show_result
 
 if TYPE_CHECKING:
@@ -24,12 +25,13 @@ def algorithm(app: "typer.Typer", field: str, smallest: bool = False) -> Callabl
     def register(verb: Verb) -> Verb:
         def command(**given: Any) -> None:
             shared = {name: given.pop(name) for name in _SHARED}
-            check_out(shared["out"])
-            graph = opt.read_graph(given.pop("file"), **{name: shared[name] for name in opt.READING})
-            if "source" in given:
-                given["source"] = opt.vertex_id(graph, given["source"])
-            result = verb(graph, **given, how=_run_options(shared))
-            show_result(result, shared["top"], field, smallest, shared["out"], shared["trace"])
+            with launched_group():
+                check_out(shared["out"])
+                graph = opt.read_graph(given.pop("file"), **{name: shared[name] for name in opt.READING})
+                if "source" in given:
+                    given["source"] = opt.vertex_id(graph, given["source"])
+                result = verb(graph, **given, how=_run_options(shared))
+                show_result(result, shared["top"], field, smallest, shared["out"], shared["trace"])
 
         _give_signature(command, verb)
         app.command(name=verb.__name__)(command)

@@ -42,7 +42,8 @@ def wcc(graph: Any, how: Any) -> "Result":
     Example: tgraph wcc edges.csv --out components.csv
     """
     result = tg.wcc(graph, **how)
-    sizes = np.unique(result.to_numpy(), return_counts=True)[1]
+    labels = result.gather().to_numpy() if result.graph.is_sharded else result.to_numpy()
+    sizes = np.unique(labels, return_counts=True)[1]
     typer.echo(f"{sizes.size:,} components; the largest has {int(sizes.max(initial=0)):,} vertices")
     return result
 

@@ -24,7 +24,12 @@ Unweighted = Annotated[bool, typer.Option("--unweighted", help="Ignore weights i
 SkipRows = Annotated[int, typer.Option(help="Text files: lines to skip at the beginning.", min=0)]
 Source = Annotated[str, typer.Option("--source", "-s", help="The vertex to start from, by its id in the file.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write the values of all vertices to a .parquet, .csv or .npz file.")
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Write the values of all vertices to a .parquet, .csv or .npz file; in a group, to a folder of .parquet.",
+    ),
 ]
 Top = Annotated[int, typer.Option("--top", "-k", help="Show this many vertices.", min=0)]
 TraceFile = Annotated[
@@ -41,7 +46,9 @@ Memory = Annotated[
 ]
 CheckpointFolder = Annotated[
     Path | None,
-    typer.Option(help="With --memory: note here how far the run is; the same command goes on after it was killed."),
+    typer.Option(
+        help="With --memory or in a group: note here how far the run is; the same command goes on after it was killed."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")]
 Weighted = Annotated[bool, typer.Option("--weighted", help="Let edges count by their weights.")]

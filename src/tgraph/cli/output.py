@@ -10,6 +10,7 @@ from rich.table import Table
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph
+from tgraph.group import current
 from tgraph.io.files import replacing
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def check_out(path: Path | None) -> None:
     """Refuse an output file before the work is done, not after it."""
     if path is None:
         return
+    if current() is not None:
+        if path.suffix.lower() in RESULT_ENDINGS:
+            raise InvalidArgumentError(f"--out {path}: every rank writes a part of the result; give a folder")
+        path.mkdir(parents=True, exist_ok=True)
+        return
     if path.suffix.lower() not in RESULT_ENDINGS:
         raise InvalidArgumentError(f"--out {path} must end in one of {', '.join(RESULT_ENDINGS)}")
     if not path.parent.is_dir():
@@ -30,7 +36,10 @@ def check_out(path: Path | None) -> None:
 
 
 def write_result(result: Result, path: Path) -> None:
-    """Write all fields under the user's ids."""
+    """Write all fields under the user's ids; every rank of a group writes its part into a folder."""
+    group = current()
+    if group is not None:
+        path = path / f"part-{group.rank:05}.parquet"
     columns = {"vertex": result.vertex_ids(), **{name: result.column(name) for name in result.fields}}
     with replacing(path) as temporary:
         if path.suffix.lower() == ".npz":
@@ -58,13 +67,7 @@ def show_result(result: Result, top: int, field: str, smallest: bool, out: Path 
     console = Console()
     console.print(f"[bold]{result.name}[/bold]: {result.summary()}")
     if top and result.graph.num_vertices:
-        table = Table("vertex", *result.fields)
-        ids = [label for label, _ in result.top(top, field, smallest)]
-        positions = result.graph.vertices_of(ids)
-        columns = [result.column(name)[positions].tolist() for name in result.fields]
-        for row in zip(ids, *columns, strict=True):
-            table.add_row(*(_format(cell) for cell in row))
-        console.print(table)
+        console.print(_top_table(result, top, field, smallest))
     if out is not None:
         write_result(result, out)
         console.print(f"wrote {out}")
@@ -72,9 +75,33 @@ def show_result(result: Result, top: int, field: str, smallest: bool, out: Path 
         if trace.suffix.lower() == ".html":
             result.report(trace)
         else:
-            with replacing(trace) as temporary:
-                temporary.write_text(result.trace.to_json())
+            _write_trace(result, trace)
         console.print(f"wrote {trace}")
+
+
+def _write_trace(result: Result, path: Path) -> None:
+    """Write the trace as JSON; all ranks of a group have the same, and rank 0 writes it."""
+    group = current()
+    if group is None or group.rank == 0:
+        with replacing(path) as temporary:
+            temporary.write_text(result.trace.to_json())
+
+
+def _top_table(result: Result, top: int, field: str, smallest: bool) -> Table:
+    """Return the first vertices with all fields; of a divided result, with the field that they are ranked by."""
+    best = result.top(top, field, smallest)
+    if result.graph.is_sharded:
+        table = Table("vertex", field)
+        rows = best
+    else:
+        table = Table("vertex", *result.fields)
+        ids = [label for label, _ in best]
+        positions = result.graph.vertices_of(ids)
+        columns = [result.column(name)[positions].tolist() for name in result.fields]
+        rows = list(zip(ids, *columns, strict=True))
+    for row in rows:
+        table.add_row(*(_format(cell) for cell in row))
+    return table
 
 
 def describe_graph(graph: Graph, file: Path, seconds: float) -> Table:

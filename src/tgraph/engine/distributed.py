@@ -14,7 +14,7 @@ from tgraph.engine import in_memory
 from tgraph.engine.fields import initial_fields
 from tgraph.engine.replicated_edges import ReplicatedEdges
 from tgraph.engine.shard_runs import ShardPush, ShardSweep
-from tgraph.errors import DeclaredGapError, InterruptedRunError, InvalidProgramError
+from tgraph.errors import DeclaredGapError, InterruptedRunError, InvalidArgumentError, InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.graph.sharded import ShardedGraph, shard
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
@@ -41,6 +41,11 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     except NotTranslatableError as error:
         if options.kernel == "fused":
             raise InvalidProgramError(f"kernel='fused' cannot run {type(program).__name__}: {error}") from error
+        if options.checkpoint is not None:
+            raise InvalidArgumentError(
+                f"checkpoint= is for compiled sweeps and monotonic programs; {type(program).__name__} is run in "
+                f"another way ({error}): leave it out"
+            ) from error
         del fields, active, state
         return _run_replicated(program, part, options)
     trace = Trace("distributed", "fused")
@@ -48,9 +53,12 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     name, converged = type(program).__name__, False
     with Progress(name, options.progress if part.group.rank == 0 else "off", options.max_iterations) as progress:
         try:
+            if options.checkpoint is not None:
+                engine.resume(options.checkpoint, trace)
             converged = engine.run(options.max_iterations, trace, progress)
         except KeyboardInterrupt as interrupt:
             raise InterruptedRunError(f"{name} was interrupted after {len(trace)} iterations", None) from interrupt
+    engine.forget()
     engine.put_back()
     del engine
     residual = state.residual if program.active == "all" and state.iteration else None

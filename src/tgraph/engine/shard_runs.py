@@ -8,8 +8,9 @@ however many edges lead there, and only if it became better.
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.layout.partition.by_edges import cut_by_edges
+from tgraph.memory.checkpoint import fingerprint
+from tgraph.memory.group_checkpoint import GroupCheckpoint, divided_fingerprint
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
@@ -37,7 +40,9 @@ PULLED = {"out": "in", "in": "out", "both": "both"}  # the rows that a sweep alo
 
 
 class ShardRun:
-    """What they share: fields with room for ghosts, and the boundary."""
+    """What they share: fields with room for ghosts, the boundary, and the checkpoint."""
+
+    _kernel: Any
 
     def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
@@ -47,6 +52,7 @@ class ShardRun:
         self._boundary = Boundary(self._group, self._rows)
         self._fields = {name: self._with_ghosts(name) for name in self._kernel_program.field_dtypes}
         self._sent_before = self._group.sent_bytes
+        self._checkpoint: GroupCheckpoint | None = None
 
     def _with_ghosts(self, name: str) -> Array:
         if name == "source" and name not in self._state.fields:
@@ -57,6 +63,44 @@ class ShardRun:
     @property
     def _edges(self) -> tuple[Array, Array | None]:
         return self._rows.neighbors, self._rows.weights if self._kernel_program.weighted else None
+
+    def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
+        """Note from now on how far the run is; go on from there if the same run was ended before."""
+        graph, own = self._graph, self._own_arrays()
+        degrees = {"degrees": np.diff(graph.rows("out").offsets)}
+        data = divided_fingerprint(self._group, {**own, **degrees}, graph.first)
+        constants = sorted(self._kernel_program.constants.items())
+        identity = fingerprint(self._kernel.text, constants, graph.num_vertices, graph.num_arcs, data)
+        name = type(self._program).__name__
+        self._checkpoint = GroupCheckpoint(folder, name, identity, self._group, graph.first, graph.num_own)
+        noted = self._checkpoint.load(own)
+        if noted is None:
+            return
+        for iteration in noted["trace"]:
+            trace.add(Iteration(**iteration))
+        self._state.iteration, self._state.residual = len(trace), noted["residual"]
+        self._take_up(noted)
+
+    def forget(self) -> None:
+        """Remove the checkpoint of a run that has ended."""
+        if self._checkpoint is not None:
+            self._checkpoint.remove()
+
+    def _own_arrays(self) -> dict[str, Array]:
+        """Return all that a checkpoint must hold: views of the own vertices' values."""
+        num_own = self._rows.num_own
+        return {name: self._fields[name][:num_own] for name in self._state.fields}
+
+    def _numbers(self) -> dict[str, float]:
+        """Return further numbers that a checkpoint must hold."""
+        return {}
+
+    def _take_up(self, noted: dict[str, Any]) -> None:
+        """Take the numbers of a checkpoint over."""
+
+    @property
+    def _wants_to_save(self) -> bool:
+        return self._checkpoint is not None and self._checkpoint.is_due
 
     def put_back(self) -> None:
         """Make what was computed the values of the own vertices."""
@@ -75,10 +119,14 @@ class ShardRun:
         modelled, self._boundary.modelled_bytes = self._boundary.modelled_bytes, 0
         return sent, modelled
 
-    def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
+    def _record(self, trace: Trace, progress: Progress, done: Iteration, saves: bool) -> None:
+        """End an iteration; save it if rank 0 wanted to."""
         trace.add(done)
         self._state.iteration += 1
         progress.show(done)
+        if saves and self._checkpoint is not None:
+            noted = {"trace": [asdict(one) for one in trace], "residual": self._state.residual, **self._numbers()}
+            self._checkpoint.save(self._own_arrays(), noted, self._state.iteration)
 
 
 class ShardSweep(ShardRun):
@@ -92,6 +140,13 @@ class ShardSweep(ShardRun):
         per_block = -(-rows.neighbors.size // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
         self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
         self._last_sent: dict[str, Array] = {}
+        self._total: float | None = None  # that a checkpoint says
+
+    def _numbers(self) -> dict[str, float]:
+        return {"total": self._kernel.total}
+
+    def _take_up(self, noted: dict[str, Any]) -> None:
+        self._total = noted["total"]
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
@@ -100,6 +155,8 @@ class ShardSweep(ShardRun):
         self._spread(everything=True)
         self._take_sent()
         kernel.total = self._sums(kernel.total)[0]
+        if self._total is not None:
+            kernel.total = self._total  # the same number added in another order may differ in its last digits
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
             neighbors, weights = self._edges
@@ -108,11 +165,11 @@ class ShardSweep(ShardRun):
                 kernel.sweep(block, neighbors[edges], None if weights is None else weights[edges])
             residual = kernel.end()
             self._spread()
-            sent = self._take_sent()
-            self._state.residual, kernel.total, *sums = self._sums(residual, kernel.total, *sent)
+            numbers = (residual, kernel.total, *self._take_sent(), self._wants_to_save)
+            self._state.residual, kernel.total, *sums, saves = self._sums(*numbers)
             moved = {"sent": int(sums[0]), "modelled": int(sums[1])}
             seconds, size = time.perf_counter() - started, (graph.num_vertices, graph.num_arcs)
-            self._record(trace, progress, Iteration("pull", *size, seconds, self._state.residual, moved))
+            self._record(trace, progress, Iteration("pull", *size, seconds, self._state.residual, moved), saves > 0)
             if self._program.is_done(self._state.iteration, self._state.residual):
                 return True
         return False
@@ -150,17 +207,19 @@ class ShardPush(ShardRun):
         mask[: rows.num_own] = True if active is None else active
         no_edges = (rows.neighbors[:0], None if rows.weights is None else rows.weights[:0])
         self._kernel = BlockPush(self._kernel_program, rows.offsets, no_edges, self._fields, mask)
-        for name in self._fields:
-            if name not in (planned.main_field, "source"):
-                self._boundary.spread(self._fields[name], None)
-        self._boundary.spread(self._fields[planned.main_field], None)
-        self._take_sent()
+
+    def _own_arrays(self) -> dict[str, Array]:
+        return {**super()._own_arrays(), "active vertices": self._kernel.active[: self._rows.num_own]}
 
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active on any rank."""
         rows, kernel = self._rows, self._kernel
         main, reduce = self._fields[self._kernel_program.main_field], self._program.reduce
         everything = Block(0, rows.num_own, 0, rows.neighbors.size)
+        for name in self._fields:
+            if name != "source":
+                self._boundary.spread(self._fields[name], None)
+        self._take_sent()
         num_active = self._count(int(np.count_nonzero(kernel.active)))[0]
         while num_active:
             started = time.perf_counter()
@@ -170,10 +229,11 @@ class ShardPush(ShardRun):
             coming[rows.num_own :] = False
             coming[self._boundary.collect(main, changed, reduce)] = True
             vertices, edges = kernel.end()
-            counts = self._count(int(np.count_nonzero(kernel.active)), vertices, edges, *self._take_sent())
-            num_active, vertices, edges, sent, modelled = counts
+            numbers = (vertices, edges, *self._take_sent(), self._wants_to_save)
+            num_active, *counts = self._count(int(np.count_nonzero(kernel.active)), *numbers)
+            vertices, edges, sent, modelled, saves = counts
             moved, seconds = {"sent": sent, "modelled": modelled}, time.perf_counter() - started
-            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved))
+            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved), saves > 0)
         return True
 
     def _count(self, *numbers: int) -> list[int]:

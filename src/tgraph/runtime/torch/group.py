@@ -38,8 +38,8 @@ def open_group(timeout_seconds: float) -> Iterator[Group]:
         dist.init_process_group("gloo", timeout=timeout)
     except (RuntimeError, ValueError) as error:
         raise GroupError(f"the group could not be joined within {timeout_seconds:g} seconds: {error}") from error
+    group = TorchGroup(None, timeout_seconds)  # the default one; a reference to it would outlive its end
     try:
-        group = TorchGroup(dist.group.WORLD, timeout_seconds)
         yield group
         group.share(np.zeros(1))  # nobody leaves while others still read what it sent
     finally:
@@ -74,13 +74,9 @@ class TorchGroup:
         parts[self.rank][:] = values
         self.sent_bytes += values.nbytes * (self.size - 1)
         with self._naming_lost_ranks():
-            works = [
-                dist.broadcast(_as_bytes(part), rank, group=self._group, async_op=True)
-                for rank, part in enumerate(parts)
-                if part.size
-            ]
-            for work in works:
-                work.wait()
+            for rank, part in enumerate(parts):
+                if part.size:
+                    dist.broadcast(_as_bytes(part), rank, group=self._group)
         return joined
 
     @contextmanager
