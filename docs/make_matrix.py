@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tgraph.algorithms
 from tgraph.config import RUNTIMES
-from tgraph.gaps import GAPS, NEEDS_MEMORY, NEEDS_ROWS, NO_PLAIN_FORM, NOT_KEPT, find_gap
+from tgraph.gaps import GAPS, NEEDS_MEMORY, NEEDS_ONE_MACHINE, NEEDS_ROWS, NO_PLAIN_FORM, NOT_KEPT, find_gap
 from tgraph.run import ENGINES
 from tgraph.service.kept_programs import PROGRAMS
 
@@ -25,8 +25,8 @@ a memory budget and on JAX.
   that is said.
 - **plain**: the runtime's own primitives. On other devices this is tested on a fake one; no GPU has run it yet. With
   Triton, the part of an algorithm that is a program is compiled for torch's GPUs too ([GPUs](gpu.md)).
-- **runs**: within the budget, or on a [compressed graph](compression.md), fused or plain as the program allows; the
-  trace says which. Beside a device of torch
+- **runs**: within the budget, on a [compressed graph](compression.md), or on a graph divided among
+  [the ranks of a group](distributed.md), fused or plain as the program allows; the trace says which. Beside a device of torch
   (`tg.offload`) see [larger than memory](larger_than_memory.md).
 - **kept**: brought up to date after every batch by `tg.stream(graph).keep(name)`, on the CPU's memory whatever the
   runtime ([graphs that change](changing_graphs.md)).
@@ -48,9 +48,11 @@ def cell(algorithm: str, engine: str, runtime: str, device: str) -> str:
         return "gap"
     if engine == "compressed" and algorithm in NEEDS_ROWS:
         return "gap"
+    if engine == "distributed" and algorithm in NEEDS_ONE_MACHINE:
+        return "gap"
     if engine == "streaming":
         return "kept" if algorithm in PROGRAMS else "gap"
-    if engine in ("out_of_memory", "compressed"):
+    if engine in ("out_of_memory", "compressed", "distributed"):
         return "runs"
     if device != "cpu":
         if runtime == "numpy":
@@ -80,6 +82,7 @@ def _reasons() -> str:
         lines.append(f"- `{gap.engine}` on {' and '.join(gap.runtimes)}: {gap.reason}; {gap.instead}.\n")
     lines += [f"- `out_of_memory` for `{name}`: {reason}.\n" for name, reason in NEEDS_MEMORY.items()]
     lines += [f"- `compressed` for `{name}`: {reason}.\n" for name, reason in NEEDS_ROWS.items()]
+    lines += [f"- `distributed` for `{name}`: {reason}.\n" for name, reason in NEEDS_ONE_MACHINE.items()]
     lines.append(f"- `streaming` for all but {', '.join(f'`{name}`' for name in PROGRAMS)}: {NOT_KEPT}.\n")
     lines += [f'- `kernel="plain"` for `{name}`: {reason}.\n' for name, reason in NO_PLAIN_FORM.items()]
     return "".join(lines)

@@ -180,6 +180,16 @@ def test_parts_are_balanced_by_edges() -> None:
     assert bounds_by_degrees([np.array([9])], 3).tolist()[-1] == 1
 
 
+@pytest.mark.parametrize("name", ["eigenvector", "mis", "multi_source_bfs", "php", "scc"])
+def test_the_other_algorithms_that_ranks_run(name: str) -> None:
+    graph = tg.generate.rmat(6, 4, seed=1)
+    arguments = {"multi_source_bfs": ([0, 5],), "php": (3,)}.get(name, ())
+    expected = getattr(tg, name)(graph, *arguments)
+    for found in in_groups(lambda graph: getattr(tg, name)(graph, *arguments), graph, (3,)):
+        for field, tensor in expected.fields.items():
+            np.testing.assert_allclose(np.asarray(found.fields[field]), np.asarray(tensor), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", sorted(NEEDS_ONE_MACHINE))
 def test_what_ranks_cannot_run_says_so(name: str) -> None:
     arguments = {"random_walks": {"length": 2}, "distance_matrix": {"sources": [0]}}.get(name, {})
