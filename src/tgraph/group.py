@@ -129,33 +129,11 @@ def open_group(timeout_seconds: float) -> Iterator[Group]:
         module: Any = importlib.import_module("tgraph.runtime.torch.group")
     except ModuleNotFoundError as error:
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            raise MissingDependencyError("torch", "a group of processes", extra="distributed") from error
+            raise MissingDependencyError("torch", "a group of processes", extra="torch") from error
         yield Alone()
         return
     with module.open_group(timeout_seconds) as group:
         yield group
-
-
-def sum_of(group: Group, values: Array) -> Array:
-    """Return the sums `[K]` of the values `[K]` of all ranks, added in the order of ranks.
-
-    >>> sum_of(Alone(), np.array([1.5, 2.0])).tolist()
-    [1.5, 2.0]
-    """
-    parts = group.share(values)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
-def counts_of(bounds: Array) -> Array:
-    """Return the sizes of the parts between bounds.
-
-    >>> counts_of(np.array([0, 3, 5])).tolist()
-    [3, 2]
-    """
-    return np.diff(bounds)
 
 
 def exchange_uneven(group: Group, values: Array, counts: Array) -> tuple[Array, Array]:

@@ -58,3 +58,10 @@ def test_the_command_line_writes_a_part_per_rank(tmp_path: Path) -> None:
     assert frame["vertex"].to_list() == expected.vertex_ids().tolist()
     np.testing.assert_allclose(frame["ranks"].to_numpy(), expected.to_numpy(), atol=1e-9)
     assert json.loads((tmp_path / "t.json").read_text())["iterations"][0]["moved"]["sent"] > 0
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    done = launch(2, str(RANKS / "killed.py"), str(tmp_path), max_restarts=1)
+    assert done.returncode == 0, done.stderr
+    assert "attempt 1 ended with 12 iterations" in done.stdout
+    assert not list(tmp_path.iterdir())

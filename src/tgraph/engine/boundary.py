@@ -34,6 +34,7 @@ class Boundary:
     def __init__(self, group: Group, rows: LocalRows) -> None:
         self._group, self._rows = group, rows
         self._ghost_ends, self._lent_ends = _ends(rows.ghost_counts), _ends(rows.lent_counts)
+        self._others = [rank for rank in range(group.size) if rank != group.rank]
         self.modelled_bytes = 0  # that this rank should have sent so far
 
     def spread(self, values: Array, last: Array | None) -> None:
@@ -77,38 +78,38 @@ class Boundary:
 
         Returns what came: from which rank, the positions (None = all) and the values.
         """
-        group, ones = self._group, np.ones(self._group.size, np.int64)
-        sizes, item = np.diff(ends), values.dtype.itemsize
+        group, sizes, item = self._group, np.diff(ends), values.dtype.itemsize
         if sends_all:
             self.modelled_bytes += int(sizes.sum()) * item
             came = group.exchange(values, sizes, np.diff(new_ends))
-            return [(r, None, came[new_ends[r] : new_ends[r + 1]]) for r in range(group.size) if r != group.rank]
-        places = np.searchsorted(changed, ends)
-        counts = np.diff(places)
-        self.modelled_bytes += int(exchange_bytes(sizes, counts, item).sum()) - HEADER_BYTES
+            return [(r, None, came[new_ends[r] : new_ends[r + 1]]) for r in self._others]
+        counts = np.diff(np.searchsorted(changed, ends))
+        self.modelled_bytes += int(exchange_bytes(sizes, counts, item).sum()) - HEADER_BYTES  # none to itself
         is_all = counts * (POSITION.itemsize + item) >= sizes * item
+        ones = np.ones(group.size, np.int64)
         headers = group.exchange(np.where(is_all, ALL, counts), ones, ones)
-        shift = np.repeat(ends[:-1], counts)
-        few = np.repeat(~is_all, counts)
-        positions = (changed - shift)[few].astype(POSITION)
-        pieces = [
-            values[ends[r] : ends[r + 1]] if is_all[r] else values[changed[places[r] : places[r + 1]]]
-            for r in range(group.size)
-        ]
-        new_few, new_sizes = np.where(headers == ALL, 0, headers), np.diff(new_ends)
-        new_counts = np.where(headers == ALL, new_sizes, headers)
-        came_positions = group.exchange(positions, np.where(is_all, 0, counts), new_few)
-        came = group.exchange(np.concatenate(pieces), np.where(is_all, sizes, counts), new_counts)
-        few_ends, value_ends = _ends(new_few), _ends(new_counts)
+        is_few = np.repeat(~is_all, counts)
+        positions = (changed - np.repeat(ends[:-1], counts))[is_few].astype(POSITION)
+        new_counts = np.where(headers == ALL, 0, headers)
+        came_positions = group.exchange(positions, np.where(is_all, 0, counts), new_counts)
+        new_sizes = np.where(headers == ALL, np.diff(new_ends), headers)
+        chosen = _chosen(values, changed, ends, is_all)
+        came = group.exchange(chosen, np.where(is_all, sizes, counts), new_sizes)
+        few, some = _ends(new_counts), _ends(new_sizes)
         return [
-            (
-                rank,
-                None if headers[rank] == ALL else came_positions[few_ends[rank] : few_ends[rank + 1]],
-                came[value_ends[rank] : value_ends[rank + 1]],
-            )
-            for rank in range(group.size)
-            if rank != group.rank
+            (r, None if headers[r] == ALL else came_positions[few[r] : few[r + 1]], came[some[r] : some[r + 1]])
+            for r in self._others
         ]
+
+
+def _chosen(values: Array, changed: Array, ends: Array, is_all: Array) -> Array:
+    """Return the values for every rank, one behind the other: all between its `ends`, or the changed ones of them."""
+    places = np.searchsorted(changed, ends)
+    pieces = [
+        values[ends[r] : ends[r + 1]] if sends_all else values[changed[places[r] : places[r + 1]]]
+        for r, sends_all in enumerate(is_all.tolist())
+    ]
+    return np.concatenate(pieces)
 
 
 def _ends(counts: Array) -> Array:

@@ -62,7 +62,7 @@ FORMATS_OF_SEVERAL_FILES = ("ldbc", "webgraph")  # these may be named without an
 
 
 def read(path: str | PathLike[str], format: str | None = None, **options: Any) -> Graph:
-    r"""Read a graph from a file.
+    r"""Read a graph from a file; in `with tgraph.distributed():`, this rank's part of it.
 
     Args:
         path: The file; its ending says the format, before a `.gz` or `.zst`.
