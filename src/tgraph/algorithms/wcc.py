@@ -4,8 +4,8 @@ Returns: labels, vertex numbers: the smallest vertex of the component.
 Technique: trees of vertices are linked, a few edges of every vertex first, and the largest component then needs no more
 (Afforest: Sutton, Ben-Nun, Barak 2018; `tgraph.kernels.cpu.components`). Where that kernel does not serve, labels fall
 to the smallest one in sight, with pointer jumping so that a long path takes a logarithmic number of iterations (FastSV:
-Zhang, Azad, Hu 2020). `message` and `update` are the plain label propagation with the same fixed point, for engines
-that keep results current.
+Zhang, Azad, Hu 2020). Ranks of a group link by themselves and then tell each other (`wcc_parts`). `message` and
+`update` are the plain label propagation with the same fixed point, for engines that keep results current.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Unpack
 
 from tgraph.dtypes import index_dtype
 from tgraph.elementwise import minimum
-from tgraph.graph import CompressedGraph, Graph
+from tgraph.graph import CompressedGraph, Graph, shard
 from tgraph.operators import changed_mask
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.results.recorded import recorded
-from tgraph.run import How, run
+from tgraph.run import How, placed, run, use_threads
 from tgraph.runtime import Tensor
-from tgraph.task import Task, may_use_kernels, streams_kernels, uses_kernels
+from tgraph.task import Task, in_group, may_use_kernels, streams_kernels, uses_kernels
 
 
 class WCC(Program):
@@ -66,6 +66,8 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
     >>> tg.wcc(tg.from_edges([0, 3, 2], [1, 2, 4])).labels.tolist()
     [0, 0, 2, 2, 2]
     """
+    if in_group(graph) and max_iterations is None and how.get("checkpoint") is None and streams_kernels(how):
+        return _link_ranks(graph, how)
     if graph.is_far and graph.runtime.device == "cpu" and max_iterations is None and streams_kernels(how):
         return _link_blocks(graph, how)
     if isinstance(graph, CompressedGraph) and max_iterations is None and may_use_kernels(graph, how):
@@ -78,6 +80,14 @@ def wcc(graph: Graph, *, max_iterations: int | None = None, **how: Unpack[How]) 
         offsets, targets, _ = task.rows("out")
         labels = smallest_connected(offsets, targets, not graph.directed, task.watch("vertices", graph.num_vertices))
         return task.result({"labels": labels}, vertex_fields=("labels",))
+
+
+def _link_ranks(graph: Graph, how: How) -> Result:
+    """Link the edges of every rank of a group by itself, and then their components."""
+    from tgraph.algorithms.wcc_parts import link_parts
+
+    with use_threads(how.get("threads")):
+        return link_parts(shard(placed(graph, how)).whole())
 
 
 def _link_shared(graph: CompressedGraph, how: How) -> Result:

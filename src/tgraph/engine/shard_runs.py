@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.engine.boundary import Boundary
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
 from tgraph.graph import Adjacency, Graph
+from tgraph.graph.boundary import Boundary
 from tgraph.graph.local_rows import LocalRows
 from tgraph.graph.sharded import ShardedGraph
 from tgraph.group import Group

@@ -317,11 +317,11 @@ def shard(graph: Graph) -> ShardedGraph:
     >>> part.num_vertices, part.num_own
     (5, 5)
     """
+    if isinstance(graph, ShardedGraph):
+        return graph
     group = current()
     if group is None:
         raise InvalidArgumentError("shard divides a graph among the ranks of a group; use it in tgraph.distributed()")
-    if isinstance(graph, ShardedGraph):
-        return graph
     if graph.is_far or graph.is_compressed:
         raise InvalidArgumentError("only a graph in memory can be divided among ranks; use tgraph.read")
     offsets, targets, weights = graph.adjacency("out").to_numpy()

@@ -1,0 +1,69 @@
+"""Weakly connected components of a graph divided among ranks, for `tgraph.wcc`.
+
+Every rank links its own edges first, ghosts included, as if there were no others. Then only components that share
+vertices with another rank have something to say: the smallest vertex that each knows of travels to the owners of its
+ghosts, and back from there, until nobody learns of a smaller one. A round costs what the boundary does; there are about
+as many as ranks that a component passes through one after the other.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from tgraph.dtypes import index_dtype
+from tgraph.graph import ShardedGraph
+from tgraph.graph.boundary import Boundary
+from tgraph.kernels.cpu.components import smallest_connected
+from tgraph.results import Iteration, Result, Trace
+from tgraph.results.sharded import ShardedResult
+from tgraph.runtime import Array
+
+
+def link_parts(graph: ShardedGraph) -> Result:
+    """Return the components; all ranks call it."""
+    trace, started = Trace("distributed", "fused"), time.perf_counter()
+    links = _Links(graph)
+    trace.add(Iteration("link", graph.num_vertices, graph.num_arcs, time.perf_counter() - started))
+    changed = 1
+    while changed:
+        started, sent_before = time.perf_counter(), graph.group.sent_bytes
+        learned = links.exchange()
+        sent = graph.group.sent_bytes - sent_before
+        changed, sent = graph.group.share(np.array([learned, sent])).sum(axis=0).tolist()
+        trace.add(Iteration("exchange", changed, 0, time.perf_counter() - started, None, {"sent": sent}))
+    labels = graph.runtime.asarray(links.labels[: graph.num_own])
+    return ShardedResult("WCC", graph.by_parts(), {"labels": labels}, trace, True, None, ("labels",))
+
+
+class _Links:
+    """The components of one rank's edges, and the smallest vertex that each knows of."""
+
+    def __init__(self, graph: ShardedGraph) -> None:
+        rows = graph.rows("out")
+        self._num_own, self._boundary = rows.num_own, Boundary(graph.group, rows)
+        offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
+        self._roots = smallest_connected(offsets, rows.neighbors, is_symmetric=False)
+        self._smallest = rows.vertex_numbers(graph.first).astype(index_dtype(graph.num_vertices))  # by root
+        self._owners = self._smallest.copy()  # [N + G] the labels as owners know them
+        self._last_sent = self._smallest[rows.lent]  # that those know who have own vertices as ghosts
+        self.labels = self._smallest.copy()  # [N + G]
+        self._learn(np.arange(rows.num_own, rows.num_local))
+
+    def exchange(self) -> int:
+        """Tell the owners of ghosts, and hear from them; return how many labels became smaller by what came."""
+        num_own = self._num_own
+        smaller = np.flatnonzero(self.labels[num_own:] != self._owners[num_own:])
+        own = self._boundary.collect(self.labels, smaller, "min")
+        learned = self._learn(own)
+        self._owners[:num_own] = self.labels[:num_own]
+        self._boundary.spread(self._owners, self._last_sent)
+        np.minimum(self.labels[num_own:], self._owners[num_own:], out=self.labels[num_own:])
+        return own.size + learned + self._learn(np.arange(num_own, self.labels.size))
+
+    def _learn(self, vertices: Array) -> int:
+        """Let components know the labels of some of their vertices; return how many labels that changed."""
+        np.minimum.at(self._smallest, self._roots[vertices], self.labels[vertices])
+        before, self.labels = self.labels, self._smallest[self._roots]
+        return int(np.count_nonzero(before != self.labels))
