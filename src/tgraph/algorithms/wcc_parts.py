@@ -59,11 +59,14 @@ class _Links:
         learned = self._learn(own)
         self._owners[:num_own] = self.labels[:num_own]
         self._boundary.spread(self._owners, self._last_sent)
-        np.minimum(self.labels[num_own:], self._owners[num_own:], out=self.labels[num_own:])
-        return own.size + learned + self._learn(np.arange(num_own, self.labels.size))
+        better = num_own + np.flatnonzero(self._owners[num_own:] < self.labels[num_own:])
+        self.labels[better] = self._owners[better]
+        return own.size + learned + better.size + self._learn(better)
 
     def _learn(self, vertices: Array) -> int:
         """Let components know the labels of some of their vertices; return how many labels that changed."""
+        if not vertices.size:
+            return 0
         np.minimum.at(self._smallest, self._roots[vertices], self.labels[vertices])
         before, self.labels = self.labels, self._smallest[self._roots]
         return int(np.count_nonzero(before != self.labels))

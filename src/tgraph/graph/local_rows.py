@@ -55,7 +55,7 @@ class LocalRows:
 
 
 def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, weights: Array | None) -> LocalRows:
-    """Return the rows of this rank, given with vertex numbers for neighbours. All ranks call it.
+    """Return the rows of this rank, given with vertex numbers for neighbours, which it may overwrite. All ranks call it.
 
     `bounds [P+1]` are the first vertices of all ranks, and their number.
     """
@@ -126,8 +126,9 @@ def _find_ghosts(bounds: Array, rank: int, neighbors: Array) -> Array:
 
 
 def _renumber(neighbors: Array, ghosts: Array, first: int, num_own: int, num_vertices: int) -> Array:
-    """Return local ids for vertex numbers."""
-    local = np.empty(neighbors.size, index_dtype(num_own + ghosts.size))
+    """Return local ids for vertex numbers, in the same memory where their types are the same."""
+    dtype = index_dtype(num_own + ghosts.size)
+    local = neighbors if neighbors.dtype == dtype else np.empty(neighbors.size, dtype)
     table = None
     if num_vertices <= TABLE_IDS_PER_EDGE * neighbors.size + 1024:
         table = np.empty(num_vertices, local.dtype)

@@ -30,7 +30,7 @@ from tgraph.group import Group, exchange_uneven
 from tgraph.io.edge_chunks import EdgeChunks, open_chunks
 from tgraph.io.rows import check_neighbors
 from tgraph.io.shard_numbers import Numbered, number_ids, number_strings
-from tgraph.io.store import map_parts
+from tgraph.io.store import forget_pages, map_parts
 from tgraph.io.text import MAX_VERTICES_PER_EDGE
 from tgraph.kernels.cpu.csr import merge_duplicates
 from tgraph.kernels.cpu.partition import Edges, group_edges
@@ -75,6 +75,9 @@ def _read_store(path: str | PathLike[str], group: Group, options: dict[str, Any]
         neighbors = np.array(adjacency.neighbors[edges])
         check_neighbors(path, direction, neighbors, num_vertices)
         weights = None if adjacency.weights is None else np.array(adjacency.weights[edges])
+        for array in (adjacency.offsets, adjacency.neighbors, adjacency.weights):
+            if array is not None:
+                forget_pages(array)  # the mapped ones would count as this rank's memory
         rows[direction] = make_local(group, bounds, offsets - offsets[0], neighbors, weights)
     labels = mapped.labels_between(path, first, last)
     kinds = {"directed": mapped.directed, "num_edges": mapped.num_edges, "is_sorted": mapped.is_sorted}
