@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from typing import Any, Unpack
 
+import numpy as np
+
 from tgraph.dtypes import index_dtype
 from tgraph.elementwise import minimum, where
 from tgraph.graph import Graph

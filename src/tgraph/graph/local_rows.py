@@ -55,7 +55,7 @@ class LocalRows:
 
 
 def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, weights: Array | None) -> LocalRows:
-    """Return the rows of this rank, given with vertex numbers for neighbours, which it may overwrite. All ranks call it.
+    """Return the rows of this rank, given with vertex numbers for neighbours, which are overwritten. All ranks call it.
 
     `bounds [P+1]` are the first vertices of all ranks, and their number.
     """

@@ -329,7 +329,11 @@ def shard(graph: Graph) -> ShardedGraph:
     bounds = bounds_by_degrees([np.diff(offsets), *incoming], group.size)
     first, last = bounds[group.rank], bounds[group.rank + 1]
     edges = slice(offsets[first], offsets[last])
-    own = (offsets[first : last + 1] - offsets[first], targets[edges].copy(), None if weights is None else weights[edges])
+    own = (
+        offsets[first : last + 1] - offsets[first],
+        targets[edges].copy(),
+        None if weights is None else weights[edges],
+    )
     rows = {"out": make_local(group, bounds, *own)}
     labels = None if graph.vertex_labels is None else VertexLabels(graph.vertex_labels[first:last])
     kinds = {"directed": graph.directed, "num_edges": graph.num_edges, "is_sorted": graph.is_sorted}

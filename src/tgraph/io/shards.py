@@ -75,9 +75,7 @@ def _read_store(path: str | PathLike[str], group: Group, options: dict[str, Any]
         neighbors = np.array(adjacency.neighbors[edges])
         check_neighbors(path, direction, neighbors, num_vertices)
         weights = None if adjacency.weights is None else np.array(adjacency.weights[edges])
-        for array in (adjacency.offsets, adjacency.neighbors, adjacency.weights):
-            if array is not None:
-                forget_pages(array)  # the mapped ones would count as this rank's memory
+        forget_pages(adjacency.neighbors)  # what was mapped would count as this rank's memory
         rows[direction] = make_local(group, bounds, offsets - offsets[0], neighbors, weights)
     labels = mapped.labels_between(path, first, last)
     kinds = {"directed": mapped.directed, "num_edges": mapped.num_edges, "is_sorted": mapped.is_sorted}
