@@ -48,8 +48,8 @@ class _Links:
         self._smallest = rows.vertex_numbers(graph.first).astype(index_dtype(graph.num_vertices))  # by root
         self._owners = self._smallest.copy()  # [N + G] the labels as owners know them
         self._last_sent = self._smallest[rows.lent]  # that those know who have own vertices as ghosts
-        self.labels = self._smallest.copy()  # [N + G]
-        self._learn(np.arange(rows.num_own, rows.num_local))
+        np.minimum.at(self._smallest, self._roots[rows.num_own :], self._owners[rows.num_own :])
+        self.labels = self._smallest[self._roots]  # [N + G]
 
     def exchange(self) -> int:
         """Tell the owners of ghosts, and hear from them; return how many labels became smaller by what came."""
