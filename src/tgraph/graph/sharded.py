@@ -343,7 +343,7 @@ def shard(graph: Graph) -> ShardedGraph:
 def bounds_by_degrees(degrees: list[Array], size: int) -> Array:
     """Return the first vertex of every rank and their number, `[size + 1]`: about equally many edges for each.
 
-    >>> bounds_by_degrees([np.array([4, 1, 1, 1, 1])], 2).tolist()
+    >>> bounds_by_degrees([np.array([8, 1, 1, 1, 1])], 2).tolist()
     [0, 1, 5]
     """
     return bounds_by_work(sum(degrees, np.ones(degrees[0].size, np.int64)), size)
