@@ -31,6 +31,19 @@ class CompactRows:
         """The bytes that are read."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
+    @staticmethod
+    def join(plans: list[CompactRows], itemsize: int) -> CompactRows:
+        """Return one plan that reads what several do, behind each other; elements have `itemsize` bytes.
+
+        >>> one = CompactRows(np.array([[0, 4096]]), np.array([8]))
+        >>> both = CompactRows.join([one, one], itemsize=4)
+        >>> both.num_bytes, both.starts.tolist()
+        (8192, [8, 1032])
+        """
+        begins = np.cumsum([0] + [plan.num_bytes // itemsize for plan in plans[:-1]])
+        starts = [plan.starts + begin for plan, begin in zip(plans, begins.tolist(), strict=True)]
+        return CompactRows(np.concatenate([plan.ranges for plan in plans]), np.concatenate(starts))
+
 
 def plan_compact(array: FarArray, firsts: Array, lasts: Array) -> CompactRows:
     """Plan to read the elements `firsts[i]` to `lasts[i]` of an array; rows ascend and are not empty.
