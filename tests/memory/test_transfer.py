@@ -47,31 +47,29 @@ def test_every_row_is_found_where_the_plan_says(numbers: tuple[Path, np.ndarray]
     st.integers(1, 10**9),
     st.integers(0, 10**6),
     st.integers(0, 10**9),
-    st.integers(1, 2),
     SPEEDS,
 )
 def test_the_choice_is_the_cheapest(
-    block_bytes: int, requests: int, page_bytes: int, num_plans: int, speeds: tuple[float, float, float, float]
+    block_bytes: int, requests: int, page_bytes: int, speeds: tuple[float, float, float, float]
 ) -> None:
     link = Link(*speeds)
     given_of_block = (np.array([value]) for value in (block_bytes, requests, page_bytes))
-    [way] = choose_transfers(link, *given_of_block, num_plans=num_plans)
-    plan_seconds = num_plans * link.seconds_per_plan
+    [way] = choose_transfers(link, *given_of_block)
     reading = (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
     costs = {
         "filter": block_bytes / link.bytes_per_second + link.seconds_per_request,
-        "compact": reading + plan_seconds,
-        "zero_copy": page_bytes / ALIGNMENT * link.seconds_per_fault + plan_seconds,
+        "compact": reading + link.seconds_per_plan,
+        "zero_copy": page_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan,
     }
     assert costs[TRANSFERS[way]] == pytest.approx(min(costs.values()))
 
 
 @given(st.integers(1, 2), SPEEDS)
-def test_a_block_below_the_smallest_is_moved_whole(num_plans: int, speeds: tuple[float, float, float, float]) -> None:
+def test_a_block_below_the_smallest_is_moved_whole(num_arrays: int, speeds: tuple[float, float, float, float]) -> None:
     link = Link(*speeds)
-    smallest = smallest_block_bytes(link, num_plans)
+    smallest = smallest_block_bytes(link, num_arrays)
     block_bytes = np.array([smallest * 0.999, smallest * 1.001 + 1])
-    pages = np.full(2, num_plans), np.full(2, num_plans * ALIGNMENT)
-    below, above = choose_transfers(link, block_bytes, *pages, num_plans=num_plans)
+    pages = np.full(2, num_arrays), np.full(2, num_arrays * ALIGNMENT)
+    below, above = choose_transfers(link, block_bytes, *pages)
     assert TRANSFERS[below] == "filter" or not smallest
     assert TRANSFERS[above] != "filter"

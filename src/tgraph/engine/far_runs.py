@@ -109,7 +109,7 @@ class FarRun:
             return ["filter"] * len(numbers)
         block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
         arrays, all_bytes = self._edges.num_arrays, self._with_weights(page_bytes)
-        chosen = choose_transfers(self._link, block_bytes, requests * arrays, all_bytes, num_plans=arrays)
+        chosen = choose_transfers(self._link, block_bytes, requests * arrays, all_bytes)
         return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:

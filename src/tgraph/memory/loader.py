@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
-from tgraph.memory.transfer import TRANSFERS, CompactRows, plan_compact
+from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
@@ -172,15 +172,11 @@ class BlockLoader:
         return _Load(number, block, buffers, reads, is_kept=is_kept)
 
     def _active_rows(self, part: _Part, active: Array) -> _Rows:
-        block = self.blocks[part.number]
-        rows = np.flatnonzero(active[part.first_row : part.last_row]) + part.first_row
-        firsts = np.maximum(self._offsets[rows], block.first_edge)
-        lasts = np.minimum(self._offsets[rows + 1], block.last_edge)
-        has_edges = lasts > firsts
-        rows, firsts, lasts = rows[has_edges], firsts[has_edges], lasts[has_edges]
+        block = replace(self.blocks[part.number], first_row=part.first_row, last_row=part.last_row)
+        rows, firsts, lasts = list_rows(active, self._offsets, block)
         is_planned = part.way == "compact" and rows.size > 0
         plans = [plan_compact(array, firsts, lasts) for array in self._arrays] if is_planned else []
-        return _Rows(part.number, block, rows, firsts, lasts, plans)
+        return _Rows(part.number, self.blocks[part.number], rows, firsts, lasts, plans)
 
     def _start_rows(self, parts: list[_Rows], buffers: list[Array]) -> _Load:
         """Begin to read the pages of some rows."""
@@ -237,7 +233,8 @@ class _Rows:
         first, last = parts[0].block, parts[-1].block
         block = Block(first.first_row, last.last_row, first.first_edge, last.last_edge, first.opens, last.closes)
         columns = zip(*((part.rows, part.firsts, part.lasts) for part in parts), strict=True)
-        return _Rows(parts[0].number, block, *(np.concatenate(column) for column in columns))
+        rows, firsts, lasts = (np.concatenate(column) for column in columns)
+        return _Rows(parts[0].number, block, rows, firsts, lasts)
 
     def listed(self, starts: Array, weight_starts: Array) -> ListedRows:
         return ListedRows(self.rows, self.lasts - self.firsts, starts, weight_starts)

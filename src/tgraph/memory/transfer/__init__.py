@@ -8,6 +8,6 @@
 """
 
 from tgraph.memory.transfer.choose import TRANSFERS, choose_transfers, smallest_block_bytes
-from tgraph.memory.transfer.compact import CompactRows, plan_compact
+from tgraph.memory.transfer.compact import CompactRows, list_rows, plan_compact
 
-__all__ = ["TRANSFERS", "CompactRows", "choose_transfers", "plan_compact", "smallest_block_bytes"]
+__all__ = ["TRANSFERS", "CompactRows", "choose_transfers", "list_rows", "plan_compact", "smallest_block_bytes"]

@@ -24,18 +24,12 @@ COMPACT_GAIN = 0.5  # planning many small requests keeps a core busy: they must 
 
 
 def choose_transfers(
-    link: Link,
-    block_bytes: Array,
-    requests: Array,
-    page_bytes: Array,
-    touched_bytes: Array | None = None,
-    num_plans: int = 1,
+    link: Link, block_bytes: Array, requests: Array, page_bytes: Array, touched_bytes: Array | None = None
 ) -> Array:
     """Return the position in `TRANSFERS` of the cheapest way for every block.
 
     `requests` and `page_bytes` are how many requests the active rows need and the bytes of all their pages;
-    `touched_bytes` is what reading in place brings near, where that is something else than pages; `num_plans` are
-    needed to move rows of a block, one for each of its arrays.
+    `touched_bytes` is what reading in place brings near, where that is something else than pages.
 
     >>> from tgraph.memory.link import Link
     >>> link = Link(bytes_per_second=1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4, seconds_per_plan=1e-5)
@@ -44,23 +38,23 @@ def choose_transfers(
     ['filter', 'compact', 'zero_copy']
     """
     touched_bytes = page_bytes if touched_bytes is None else touched_bytes
-    plan_seconds = num_plans * link.seconds_per_plan
     costs = [
         block_bytes / link.bytes_per_second + link.seconds_per_request,
-        (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN + plan_seconds,
-        touched_bytes / ALIGNMENT * link.seconds_per_fault + plan_seconds,
+        (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
+        + link.seconds_per_plan,
+        touched_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan,
     ]
     order = np.array([0, 2, 1])  # of equal costs the first is taken: whole blocks, then no request at all
     return order[np.argmin(np.stack(costs)[order], axis=0)]
 
 
-def smallest_block_bytes(link: Link, num_plans: int = 1) -> int:
-    """Return how large a block must be to cost more than one row that lies on one page; smaller ones move whole.
+def smallest_block_bytes(link: Link, num_arrays: int = 1) -> int:
+    """Return how large a block must be to cost more than one row, on a page of each array; smaller ones move whole.
 
     >>> from tgraph.memory.link import Link
     >>> smallest_block_bytes(Link(1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4, seconds_per_plan=1e-4))
     208192
     """
     one_page = (link.seconds_per_request + ALIGNMENT / link.bytes_per_second) / COMPACT_GAIN
-    row_seconds = num_plans * (min(one_page, link.seconds_per_fault) + link.seconds_per_plan)
+    row_seconds = num_arrays * min(one_page, link.seconds_per_fault) + link.seconds_per_plan
     return int(max(row_seconds - link.seconds_per_request, 0.0) * link.bytes_per_second)
