@@ -35,8 +35,7 @@ from tgraph.memory.transfer.compact import list_rows, plan_compact
 from tgraph.runtime import Array
 
 SMALLEST_FILE = 64 << 20  # to be measured with
-SEQUENTIAL_BYTES = 16 << 20  # read several times, from one place after the other
-SEQUENTIAL_READS = 16
+SEQUENTIAL_BYTES = 16 << 20  # read at a time
 SMALL_REQUESTS, FAULTS = 256, 32  # at random places, several times
 PLANNED_ROWS = 1 << 14  # in a block, of which some are active
 REPEATED = 5
@@ -80,7 +79,7 @@ def measure_link(path: str | os.PathLike[str]) -> Link:
     """Measure with a file of at least `SMALLEST_FILE` bytes; takes a fraction of a second."""
     size = os.stat(path).st_size
     everything = FarArray(0, np.dtype(np.uint8), size // ALIGNMENT * ALIGNMENT)
-    length = min(SEQUENTIAL_BYTES, everything.size)
+    length = min(SEQUENTIAL_BYTES, SMALLEST_FILE)
     buffer = make_buffer(aligned_bytes(length))
     buffer[:] = 0  # the memory itself costs time when it is first used
     rng = np.random.default_rng(1)
@@ -91,18 +90,17 @@ def measure_link(path: str | os.PathLike[str]) -> Link:
     with FarFile(path) as file:
 
         def read_large(first: int) -> None:
-            file.start_read(everything, first, first + length, buffer).wait()
+            for begin in range(first, first + SMALLEST_FILE, length):
+                file.start_read(everything, begin, begin + length, buffer).wait()
 
         def read_small(places: Array) -> None:
             ranges = np.stack([places, places + ALIGNMENT], axis=1)
             file.start_ranges(ranges, everything.size, buffer, everything.dtype).wait()
 
-        large = _best_seconds(
-            read_large, range(0, min(SEQUENTIAL_READS * length, everything.size) - length + 1, length)
-        )
+        large = _best_seconds(read_large, range(0, everything.size - SMALLEST_FILE + 1, SMALLEST_FILE)[:REPEATED])
         small = _best_seconds(read_small, [pages(SMALL_REQUESTS) for _ in range(REPEATED)])
     faults = _best_seconds(partial(_touch, path), [pages(FAULTS) for _ in range(REPEATED)])
-    return Link(length / large, small / SMALL_REQUESTS, faults / FAULTS, _seconds_per_plan())
+    return Link(SMALLEST_FILE / large, small / SMALL_REQUESTS, faults / FAULTS, _seconds_per_plan())
 
 
 def _touch(path: str | os.PathLike[str], places: Array) -> None:
