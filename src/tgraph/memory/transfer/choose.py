@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TRANSFERS = ("filter", "compact", "zero_copy")
 COMPACT_GAIN = 0.5  # planning many small requests keeps a core busy: they must cost less than this part of a block
 
+ROWS_AT_LEAST = 4  # that must cost less than their block, or lists of rows are not worth the near memory that they take
+
 
 def choose_transfers(
     link: Link, block_bytes: Array, requests: Array, page_bytes: Array, touched_bytes: Array | None = None
@@ -49,12 +51,12 @@ def choose_transfers(
 
 
 def smallest_block_bytes(link: Link, num_arrays: int = 1) -> int:
-    """Return how large a block must be to cost more than one row, on a page of each array; smaller ones move whole.
+    """Return how large blocks must be for rows to pay: more than `ROWS_AT_LEAST`, on a page of each array, would cost.
 
     >>> from tgraph.memory.link import Link
     >>> smallest_block_bytes(Link(1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4, seconds_per_plan=1e-4))
-    208192
+    832768
     """
     one_page = (link.seconds_per_request + ALIGNMENT / link.bytes_per_second) / COMPACT_GAIN
-    row_seconds = num_arrays * min(one_page, link.seconds_per_fault) + link.seconds_per_plan
-    return int(max(row_seconds - link.seconds_per_request, 0.0) * link.bytes_per_second)
+    rows_seconds = ROWS_AT_LEAST * num_arrays * min(one_page, link.seconds_per_fault) + link.seconds_per_plan
+    return int(max(rows_seconds - link.seconds_per_request, 0.0) * link.bytes_per_second)
