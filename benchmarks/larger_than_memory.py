@@ -133,7 +133,7 @@ def child(path: str, task: str, source: int, budget: int, kind: str, way: str, a
         tg.write(tg.from_csr(*rows[:2], weights, directed=False, runtime="numpy"), folder + "/small.safetensors")
         small_far = tg.open(folder + "/small.safetensors", "4MiB", "numpy")
         run_task(task, small_far, 0, **how)
-        for transfer in TRANSFERS if task in MOVED_IN_PARTS and kind != "techniques" else ():
+        for transfer in TRANSFERS if task in MOVED_IN_PARTS else ():
             run_task(task, small_far, 0, transfer=transfer)
         if task == "ranks" and not how:  # which may change over
             run_task(task, small_far, 0, schedule="delta")

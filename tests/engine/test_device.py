@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fake_accelerator import Counters
 
 WAYS = ("filter", "compact", "zero_copy", "hybrid")
-FAST_HOST = DeviceLink(1e9, 1e-6, 1e-5, 1e10)  # figures of a link, so that runs do not depend on the machine
+FAST_HOST = DeviceLink(1e9, 1e-6, 1e-5, 0.0, 1e10)  # figures of a link, so that runs do not depend on the machine
 
 
 class ReadingDevice(torch_device.TorchDevice):
@@ -242,9 +242,9 @@ def test_tensors_of_a_block_take_what_the_rehearsal_said(
 def test_the_cheapest_way_is_taken(fake_accelerator: Counters, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = tg.generate.grid(8, 8, runtime="torch")
     links = {
-        "filter": DeviceLink(1e12, 1e-12, 100.0, 1e3),
-        "compact": DeviceLink(1e3, 1e-9, 100.0, 1e12),
-        "zero_copy": DeviceLink(1e3, 1.0, 1e-12, 1e3),
+        "filter": DeviceLink(1e12, 1e-12, 100.0, 0.0, 1e3),
+        "compact": DeviceLink(1e3, 1e-9, 100.0, 0.0, 1e12),
+        "zero_copy": DeviceLink(1e3, 1.0, 1e-12, 0.0, 1e3),
     }
     for way, link in links.items():
         monkeypatch.setattr(HostEdges, "link", lambda self, near_bytes, link=link: link)

@@ -22,7 +22,7 @@ import tgraph as tg
 from small_graphs import RUNTIMES, SmallGraph, small_graphs
 from tgraph.algorithms.katz import Katz
 from tgraph.algorithms.sssp import ShortestPathHops
-from tgraph.engine import far_delta
+from tgraph.engine import far_delta, far_runs
 from tgraph.errors import (
     FileFormatError,
     InterruptedRunError,
@@ -33,7 +33,7 @@ from tgraph.errors import (
 )
 from tgraph.io import store
 from tgraph.kernels.cpu import team, watch
-from tgraph.memory import FarFile, FarGraph, checkpoint, edge_stream, far_file, loader
+from tgraph.memory import FarFile, FarGraph, Link, checkpoint, edge_stream, far_file, loader
 from tgraph.run import CACHES, TRANSFERS
 from user_programs import WidestPath
 
@@ -186,6 +186,24 @@ def test_every_transfer_has_the_same_answer(name: str, transfer: str) -> None:
         used = {way for iteration in result.trace for way in iteration.moved}
         assert used <= ({transfer} if transfer != "hybrid" else {"filter", "compact", "zero_copy"})
         assert used
+
+
+CHEAP_PLANS = Link(1e9, seconds_per_request=1e-9, seconds_per_fault=1.0, seconds_per_plan=0.0)
+DEAR_PLANS = Link(1e9, seconds_per_request=1e-9, seconds_per_fault=1.0, seconds_per_plan=1.0)
+
+
+@pytest.mark.parametrize(("link", "ways"), [(CHEAP_PLANS, {"filter", "compact"}), (DEAR_PLANS, {"filter"})])
+def test_hybrid_moves_what_the_link_says(link: Link, ways: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far_runs, "link_for", lambda path: link)
+    graph = tg.generate.rmat(14, 12, seed=3, weights=(1, 40), runtime="numpy").symmetrize()
+    with stored(graph, memory=40 * graph.num_vertices + graph.num_arcs) as far:
+        hybrid, whole = (tg.sssp(far, 0, transfer=transfer, parents=False) for transfer in ("hybrid", "filter"))
+        assert_same("sssp", tg.sssp(graph, 0, parents=False), hybrid)
+    used = [{way for way, num_bytes in iteration.moved.items() if num_bytes} for iteration in hybrid.trace]
+    assert set.union(*used) == ways
+    assert not (ways - {"filter"}) or ways in used  # both in one iteration
+    if ways == {"filter"}:  # no room is left free for lists of rows that never come
+        assert [one.moved for one in hybrid.trace] == [one.moved for one in whole.trace]
 
 
 def test_blocks_that_stay_near_are_read_once() -> None:

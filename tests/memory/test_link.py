@@ -26,6 +26,7 @@ def test_a_file_is_measured_once(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert first.bytes_per_second > 0
     assert 0 < first.seconds_per_request < 1
     assert 0 < first.seconds_per_fault < 1
+    assert 0 < first.seconds_per_plan < 1
     assert "GB/s" in first.describe()
     monkeypatch.setattr(links, "measure_link", None)
     assert link_for(file) == first
@@ -44,7 +45,8 @@ def test_a_folder_that_cannot_be_written_does_no_harm(file: Path, monkeypatch: p
     assert link_for(file).bytes_per_second > 0
 
 
-def test_a_small_file_gets_typical_figures(file: Path) -> None:
+def test_a_small_file_gets_typical_figures_until_those_of_its_disk_are_known(file: Path) -> None:
     small = file.with_name("small")
     small.write_bytes(b"x")
     assert link_for(small) is TYPICAL
+    assert link_for(file) == link_for(small) != TYPICAL

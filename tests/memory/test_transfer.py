@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
 from tgraph.memory.link import Link
-from tgraph.memory.transfer import TRANSFERS, choose_transfers, plan_compact
-from tgraph.memory.transfer.choose import COMPACT_GAIN
+from tgraph.memory.transfer import TRANSFERS, choose_transfers, plan_compact, smallest_block_bytes
+from tgraph.memory.transfer.choose import COMPACT_GAIN, ROWS_AT_LEAST
 from tgraph.memory.transfer.compact import JOINED_BYTES
 
 COUNT = 200_000
+SPEEDS = st.tuples(st.floats(1e6, 1e11), st.floats(1e-7, 1e-2), st.floats(1e-7, 1e-2), st.floats(0, 1e-2))
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +47,31 @@ def test_every_row_is_found_where_the_plan_says(numbers: tuple[Path, np.ndarray]
     st.integers(1, 10**9),
     st.integers(0, 10**6),
     st.integers(0, 10**9),
-    st.tuples(st.floats(1e6, 1e11), st.floats(1e-7, 1e-2), st.floats(1e-7, 1e-2)),
+    SPEEDS,
 )
 def test_the_choice_is_the_cheapest(
-    block_bytes: int, requests: int, page_bytes: int, speeds: tuple[float, float, float]
+    block_bytes: int, requests: int, page_bytes: int, speeds: tuple[float, float, float, float]
 ) -> None:
     link = Link(*speeds)
-    [way] = choose_transfers(link, *(np.array([value]) for value in (block_bytes, requests, page_bytes)))
+    given_of_block = (np.array([value]) for value in (block_bytes, requests, page_bytes))
+    [way] = choose_transfers(link, *given_of_block)
+    reading = (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
     costs = {
         "filter": block_bytes / link.bytes_per_second + link.seconds_per_request,
-        "compact": (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN,
-        "zero_copy": page_bytes / ALIGNMENT * link.seconds_per_fault,
+        "compact": reading + link.seconds_per_plan,
+        "zero_copy": page_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan,
     }
     assert costs[TRANSFERS[way]] == pytest.approx(min(costs.values()))
+
+
+@given(st.integers(1, 2), SPEEDS)
+def test_a_block_below_the_smallest_is_moved_whole_unless_very_few_rows_are_active(
+    num_arrays: int, speeds: tuple[float, float, float, float]
+) -> None:
+    link = Link(*speeds)
+    smallest = smallest_block_bytes(link, num_arrays)
+    block_bytes = np.array([smallest * 0.999, smallest * 1.001 + 1])
+    pages = (np.full(2, ROWS_AT_LEAST * num_arrays * size) for size in (1, ALIGNMENT))
+    below, above = choose_transfers(link, block_bytes, *pages)
+    assert TRANSFERS[below] == "filter" or not smallest
+    assert TRANSFERS[above] != "filter"

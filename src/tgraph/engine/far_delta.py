@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.engine.far_runs import FarRun, is_in_rows
+from tgraph.engine.far_runs import FarRun
 from tgraph.kernels.cpu.fused.block_delta import BlockDelta, Pending, can_send_changes
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.team import team_size
 from tgraph.layout.partition import Block
-from tgraph.memory import BlockLoader, FarFile, FarGraph, Link, link_for
+from tgraph.memory import BlockLoader, FarFile, FarGraph
 from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.program import Plan, Program, State
 from tgraph.results import Iteration, Trace
@@ -64,8 +64,8 @@ class FarDelta(FarRun):
             np.zeros(graph.num_vertices, main.dtype),
             _split_receivers(graph, direction, self._edges.offsets),
         )
-        self._edges.cut(in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
-        self._transfer, self._is_spread = transfer, False
+        self._cut(transfer)
+        self._is_spread = False
         self._units = _units(self._edges.blocks)
         rows = [(self._edges.blocks[one[0]].first_row, self._edges.blocks[one[-1]].last_row) for one in self._units]
         self._unit_rows = np.array(rows, np.uint64).reshape(-1, 2)
@@ -84,7 +84,7 @@ class FarDelta(FarRun):
 
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Send changes until less than the tolerance is pending (True) or the limit is reached (False)."""
-        loader, link = self._edges.loader(file), link_for(file.path)
+        loader = self._edges.loader(file)
         if max_iterations == 0:
             return False
         if not self._is_spread:
@@ -96,7 +96,7 @@ class FarDelta(FarRun):
             started, counts, rounds = time.perf_counter(), np.zeros(2, np.int64), 0
             moved, blocks = Counter[str](), Counter[str]()
             while self._goes_on and counts[1] < max(self._graph.num_arcs, 1) and rounds < ROUNDS_AT_MOST:
-                moved.update(self._round(loader, link, pending))
+                moved.update(self._round(loader, pending))
                 did = loader.take_moved()
                 moved.update(did.num_bytes)
                 blocks.update(did.num_blocks)
@@ -133,7 +133,7 @@ class FarDelta(FarRun):
         self._state.residual = float(np.cumsum(pending.amounts)[-1])
         return pending
 
-    def _round(self, loader: BlockLoader, link: Link, pending: Pending) -> dict[str, int]:
+    def _round(self, loader: BlockLoader, pending: Pending) -> dict[str, int]:
         """Let near blocks send, then move those in which most waits; return the bytes that were read in place."""
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
         near = np.flatnonzero(is_near & (pending.vertices > 0))
@@ -143,7 +143,7 @@ class FarDelta(FarRun):
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
         firsts = [self._units[unit][0] for unit in far.tolist()]
-        ways = self._ways(self._transfer, link, loader, firsts, pending.requests[far], pending.page_bytes[far])
+        ways = self._ways(loader, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
         touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
         self._send(loader, pending, far, ways)

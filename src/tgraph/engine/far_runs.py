@@ -16,9 +16,9 @@ from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, Link, LoadedBlock, link_for
+from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, LoadedBlock, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
-from tgraph.memory.transfer import TRANSFERS, choose_transfers
+from tgraph.memory.transfer import TRANSFERS, choose_transfers, smallest_block_bytes
 from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.memory.vertex_cache import VertexCache
 from tgraph.program import Plan, State
@@ -31,11 +31,6 @@ TIMES_WHILE_NEAR = 8  # that the vertices of a block send
 AGAIN_PART = 0.1  # of those that sent first: with fewer vertices that became active, the block waits for its next turn
 CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
-
-
-def is_in_rows(transfer: str) -> bool:
-    """Say whether only rows are moved, never blocks."""
-    return transfer in ("compact", "zero_copy")
 
 
 class FarRun:
@@ -95,19 +90,26 @@ class FarRun:
     def _take_up(self, noted: dict[str, Any]) -> None:
         """Take the numbers of a checkpoint over."""
 
-    def _ways(
-        self, transfer: str, link: Link, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array
-    ) -> list[str]:
+    def _cut(self, transfer: str, cached: float = 0.0) -> None:
+        """Cut the edges into blocks for a way of transfer; with `hybrid`, for the choice that the link makes."""
+        self._transfer, self._link = transfer, link_for(self._graph.path)
+        in_rows_from = {"filter": math.inf, "hybrid": smallest_block_bytes(self._link, self._edges.num_arrays)}
+        all_in_rows = transfer not in in_rows_from
+        self._edges.cut(cached=cached, in_rows_from=in_rows_from.get(transfer, 0.0), all_in_rows=all_in_rows)
+
+    def _ways(self, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array) -> list[str]:
         """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
 
         `requests` and `page_bytes` are what the active rows of each would take of the neighbours. A block that will
         stay near is moved whole, which happens only once.
         """
-        if transfer != "hybrid":
-            return [transfer] * len(numbers)
+        if self._transfer != "hybrid":
+            return [self._transfer] * len(numbers)
+        if not self._edges.moves_rows:
+            return ["filter"] * len(numbers)
         block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
-        requests = requests * (2 if self._edges.has_weights else 1)
-        chosen = choose_transfers(link, block_bytes, requests, self._with_weights(page_bytes))
+        arrays, all_bytes = self._edges.num_arrays, self._with_weights(page_bytes)
+        chosen = choose_transfers(self._link, block_bytes, requests * arrays, all_bytes)
         return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
@@ -211,9 +213,7 @@ class FarPush(FarRun):
         mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
         rows = self._edges.offsets, self._edges.no_edges
         self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
-        cached = CACHED_PART if cache == "rows" else 0.0
-        self._edges.cut(cached=cached, in_rows=transfer != "filter", all_in_rows=is_in_rows(transfer))
-        self._transfer = transfer
+        self._cut(transfer, CACHED_PART if cache == "rows" else 0.0)
 
     def _text(self) -> str:
         return self._kernel.text
@@ -223,7 +223,7 @@ class FarPush(FarRun):
 
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
-        loader, link = self._edges.loader(file), link_for(file.path)
+        loader = self._edges.loader(file)
         cache, neighbors = self._edges.cache(loader), self._edges.arrays[0]
         place = (neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES)
         while self._kernel.active.any():
@@ -234,7 +234,7 @@ class FarPush(FarRun):
             counts = self._kernel.count_active(self._edges.blocks, *place)
             numbers = np.flatnonzero(counts.edges)
             named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
-            ways = self._ways(self._transfer, link, loader, named, counts.requests[numbers], page_bytes)
+            ways = self._ways(loader, named, counts.requests[numbers], page_bytes)
             touched = self._touched(loader, named, ways, page_bytes)
             for loaded in loader.stream(named, ways, self._kernel.active):
                 if loaded.rows is None:

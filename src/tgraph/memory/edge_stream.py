@@ -52,9 +52,19 @@ class EdgeStream:
         return sum(array.dtype.itemsize for array in self._arrays if array is not None)
 
     @property
+    def num_arrays(self) -> int:
+        """Neighbours, and weights if somebody asked for them."""
+        return 1 if self._arrays[1] is None else 2
+
+    @property
     def has_weights(self) -> bool:
         """Whether blocks come with their weights."""
         return self._arrays[1] is not None
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether `cut` left room for lists of rows that are moved alone."""
+        return self._row_bytes > 0
 
     @property
     def no_edges(self) -> tuple[Array, Array | None]:
@@ -62,18 +72,20 @@ class EdgeStream:
         neighbors, weights = self._arrays
         return np.empty(0, neighbors.dtype), None if weights is None else np.empty(0, weights.dtype)
 
-    def cut(self, part: float = 1.0, cached: float = 0.0, in_rows: bool = False, all_in_rows: bool = False) -> None:
+    def cut(
+        self, part: float = 1.0, cached: float = 0.0, in_rows_from: float = math.inf, all_in_rows: bool = False
+    ) -> None:
         """Divide what is left of the budget, or a part of that, among buffers and blocks that stay near.
 
-        With `in_rows`, rows of a block can be moved alone, and lists of them take their part; with `all_in_rows` also
-        those of blocks that would stay, which then are not larger than others. A part `cached` of what blocks that stay
-        would get goes to a cache of hot rows.
+        If blocks have `in_rows_from` bytes or more, their rows can be moved alone, and lists of them take their part;
+        with `all_in_rows` also those of blocks that would stay, which then are not larger than others. A part `cached`
+        of what blocks that stay would get goes to a cache of hot rows.
         """
         budget = self._budget
         slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
         available = max(int((budget.free - slack) * part), 0)
         all_stay = int(self.offsets[-1]) * self.edge_bytes + self._spare_bytes <= available and not all_in_rows
-        if in_rows and not all_stay:
+        if self._choose_block_bytes(available) >= in_rows_from and not all_stay:
             self._row_bytes = available // ROW_PART
             budget.take(f"{self._direction} rows", self._row_bytes)
             available -= self._row_bytes

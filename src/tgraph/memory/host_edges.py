@@ -35,7 +35,10 @@ class HostRows:
 
 @dataclass(frozen=True)
 class DeviceLink(Link):
-    """What moving from host memory to a device costs; a page fault stands for `ALIGNMENT` bytes read in place."""
+    """What moving from host memory to a device costs; a page fault stands for `ALIGNMENT` bytes read in place.
+
+    Rows of all blocks are gathered and moved together, so that no block has a plan of its own.
+    """
 
     gather_bytes_per_second: float = math.inf  # of the host, where rows are put one behind the other
 
@@ -79,7 +82,7 @@ def measure_link(device: Device, num_bytes: int) -> DeviceLink:
     large, small = (_seconds_of_copy(device, source[:count]) for count in (num_bytes, SMALL_COPY_BYTES))
     gathering = _median_seconds(lambda: np.take(source.reshape(-1, LINE_BYTES), lines, axis=0))
     in_place = _seconds_in_place(device, source, lines) if pin is not None else math.inf
-    return DeviceLink(num_bytes / large, small, in_place * ALIGNMENT / num_bytes, num_bytes / gathering)
+    return DeviceLink(num_bytes / large, small, in_place * ALIGNMENT / num_bytes, 0.0, num_bytes / gathering)
 
 
 def _seconds_of_copy(device: Device, source: Array) -> float:

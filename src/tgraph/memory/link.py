@@ -5,9 +5,11 @@
 | `bytes_per_second` | large requests, several in flight, past the page cache |
 | `seconds_per_request` | small requests at random positions, several in flight |
 | `seconds_per_fault` | pages of the mapped file, touched one after the other at random |
+| `seconds_per_plan` | finding the active rows of a block, and the pages that they lie on |
 
-The figures are in `links.json` in `config.cache_dir`, by device; delete it to measure again. A file that is too small
-to measure gets typical figures of a solid-state disk, which are not kept.
+Each is measured several times, and the best counts: what else the machine does only makes it slower. The figures are in
+`links.json` in `config.cache_dir`, by device; delete it to measure again. A file that is too small to measure gets
+those of its disk where they are known, else typical figures of a solid-state disk, which are not kept.
 """
 
 from __future__ import annotations
@@ -16,20 +18,27 @@ import json
 import mmap
 import os
 import platform
-import statistics
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tgraph.config import config
+from tgraph.layout.partition import Block
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.transfer.compact import list_rows, plan_compact
+from tgraph.runtime import Array
 
 SMALLEST_FILE = 64 << 20  # to be measured with
-SEQUENTIAL_BYTES = 64 << 20  # read several times, from one place after the other
-SMALL_REQUESTS, FAULTS = 1024, 128
+SEQUENTIAL_BYTES = 16 << 20  # read at a time
+SMALL_REQUESTS, FAULTS = 256, 32  # at random places, several times
+PLANNED_ROWS = 1 << 14  # in a block, of which some are active
+REPEATED = 5
 
 
 @dataclass(frozen=True)
@@ -39,55 +48,63 @@ class Link:
     bytes_per_second: float
     seconds_per_request: float
     seconds_per_fault: float
+    seconds_per_plan: float  # of the processor, for a block whose rows are moved alone
 
     def describe(self) -> str:
         """Return the figures in words."""
         return (
             f"{self.bytes_per_second / 1e9:.2f} GB/s in large requests, {1 / self.seconds_per_request:,.0f} small "
-            f"requests/s, {1 / self.seconds_per_fault:,.0f} page faults/s"
+            f"requests/s, {1 / self.seconds_per_fault:,.0f} page faults/s, "
+            f"{self.seconds_per_plan * 1e6:.0f} microseconds for a plan"
         )
 
 
-TYPICAL = Link(bytes_per_second=1.5e9, seconds_per_request=6e-5, seconds_per_fault=2e-4)
+TYPICAL = Link(bytes_per_second=1.5e9, seconds_per_request=6e-5, seconds_per_fault=2e-4, seconds_per_plan=1e-4)
 
 
 def link_for(path: str | os.PathLike[str]) -> Link:
     """Return the figures of the disk that holds a file, measured now if nobody did before."""
     status = os.stat(path)
-    if status.st_size < SMALLEST_FILE:
-        return TYPICAL
     kept, name = Path(config.cache_dir) / "links.json", f"{platform.node()} {status.st_dev}"
     known = _read_kept(kept)
     if name not in known:
+        if status.st_size < SMALLEST_FILE:
+            return TYPICAL
         known[name] = measure_link(path)
         _keep(kept, {**_read_kept(kept), name: known[name]})
     return known[name]
 
 
 def measure_link(path: str | os.PathLike[str]) -> Link:
-    """Measure with a file of at least `SMALLEST_FILE` bytes; takes about a second."""
+    """Measure with a file of at least `SMALLEST_FILE` bytes; takes a fraction of a second."""
     size = os.stat(path).st_size
     everything = FarArray(0, np.dtype(np.uint8), size // ALIGNMENT * ALIGNMENT)
-    places = np.random.default_rng(1).integers(0, everything.size // ALIGNMENT, SMALL_REQUESTS) * ALIGNMENT
-    length = min(SEQUENTIAL_BYTES, everything.size)
+    length = min(SEQUENTIAL_BYTES, SMALLEST_FILE)
     buffer = make_buffer(aligned_bytes(length))
     buffer[:] = 0  # the memory itself costs time when it is first used
-    sequential = []
+    rng = np.random.default_rng(1)
+
+    def pages(count: int) -> Array:
+        return rng.integers(0, everything.size // ALIGNMENT, count) * ALIGNMENT
+
     with FarFile(path) as file:
-        for first in range(0, min(4 * length, everything.size) - length + 1, length):
-            started = time.perf_counter()
-            file.start_read(everything, first, first + length, buffer).wait()
-            sequential.append(time.perf_counter() - started)
-        ranges = np.stack([places, places + ALIGNMENT], axis=1)
-        started = time.perf_counter()
-        file.start_ranges(ranges, everything.size, buffer, everything.dtype).wait()
-        small = time.perf_counter() - started
-    return Link(
-        length / statistics.median(sequential), small / SMALL_REQUESTS, _seconds_per_fault(path, places[:FAULTS])
-    )
+
+        def read_large(first: int) -> None:
+            for begin in range(first, first + SMALLEST_FILE, length):
+                file.start_read(everything, begin, begin + length, buffer).wait()
+
+        def read_small(places: Array) -> None:
+            ranges = np.stack([places, places + ALIGNMENT], axis=1)
+            file.start_ranges(ranges, everything.size, buffer, everything.dtype).wait()
+
+        large = _best_seconds(read_large, range(0, everything.size - SMALLEST_FILE + 1, SMALLEST_FILE)[:REPEATED])
+        small = _best_seconds(read_small, [pages(SMALL_REQUESTS) for _ in range(REPEATED)])
+    faults = _best_seconds(partial(_touch, path), [pages(FAULTS) for _ in range(REPEATED)])
+    return Link(SMALLEST_FILE / large, small / SMALL_REQUESTS, faults / FAULTS, _seconds_per_plan())
 
 
-def _seconds_per_fault(path: str | os.PathLike[str], places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
+def _touch(path: str | os.PathLike[str], places: Array) -> None:
+    """Read one byte of every place of a mapped file, of which nothing is in memory."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         if hasattr(os, "posix_fadvise"):
@@ -95,12 +112,26 @@ def _seconds_per_fault(path: str | os.PathLike[str], places: np.ndarray[tuple[in
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
             if hasattr(mmap, "MADV_RANDOM"):
                 mapped.madvise(mmap.MADV_RANDOM)
-            started = time.perf_counter()
             for place in places.tolist():
                 mapped[place]
-            return (time.perf_counter() - started) / len(places)
     finally:
         os.close(descriptor)
+
+
+def _seconds_per_plan() -> float:
+    offsets = np.arange(PLANNED_ROWS + 1) * 8
+    block, array = Block(0, PLANNED_ROWS, 0, int(offsets[-1])), FarArray(0, np.dtype(np.int32), int(offsets[-1]))
+    active = np.arange(PLANNED_ROWS) % 1024 == 0
+    return _best_seconds(lambda _: plan_compact(array, *list_rows(active, offsets, block)[1:]), range(4 * REPEATED))
+
+
+def _best_seconds(do: Callable[[Any], object], inputs: Iterable[Any]) -> float:
+    seconds = []
+    for given in inputs:
+        started = time.perf_counter()
+        do(given)
+        seconds.append(time.perf_counter() - started)
+    return min(seconds)
 
 
 def _read_kept(path: Path) -> dict[str, Link]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,7 @@ import numpy as np
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
-from tgraph.memory.transfer import plan_compact
-from tgraph.memory.transfer.compact import JOINED_BYTES
+from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
@@ -88,8 +87,9 @@ class BlockLoader:
     ) -> Iterator[LoadedBlock]:
         """Yield these blocks, kept ones first; each may be used until the next one is asked for.
 
-        `ways` says how each is moved, `filter` unless given. With `compact` and `zero_copy` come only the `active [V]`
-        rows: those of blocks that follow each other, ascending and moved in the same way, together, as many as fit.
+        `ways` says how each is moved, `filter` unless given; whole blocks come before rows. With `compact` and
+        `zero_copy` come only the `active [V]` rows: those of blocks that are moved in the same way together, ascending,
+        as many as fit.
         """
         for number in numbers:
             if number in self._kept:
@@ -99,7 +99,7 @@ class BlockLoader:
         missing = [
             part for number, way in wanted if number not in self._kept for part in self._parts(number, way, active)
         ]
-        coming = deque(sorted(missing, key=lambda part: part.number not in self._to_keep))
+        coming = deque(sorted(missing, key=self._turn))
         free, pending = list(self._buffers), deque[_Load]()
         while True:
             while coming and free:
@@ -116,6 +116,10 @@ class BlockLoader:
             elif load.buffers:
                 free.append(load.buffers)
         self._file.check_unchanged()
+
+    def _turn(self, part: _Part) -> tuple[bool, int]:
+        """Return when a part comes: blocks that stay first, then other whole blocks, then rows, alike ones together."""
+        return part.number not in self._to_keep, TRANSFERS.index(part.way)
 
     def _parts(self, number: int, way: str, active: Array | None) -> Iterator[_Part]:
         """Yield a block whole, or ranges of its rows if too many for a load are to be moved alone."""
@@ -137,8 +141,7 @@ class BlockLoader:
         joined = self._join(coming, way, active)
         if not joined:
             return []
-        rows = _Rows.join(joined)
-        return [self._start_rows(rows, free.pop()) if way == "compact" else self._map(rows)]
+        return [self._start_rows(joined, free.pop()) if way == "compact" else self._map(_Rows.join(joined))]
 
     def _join(self, coming: deque[_Part], way: str, active: Array) -> list[_Rows]:
         """Take parts that ascend and are moved in the same way, as many as fit; return the active rows of each."""
@@ -147,7 +150,7 @@ class BlockLoader:
         while coming and coming[0].way == way and coming[0][:2] > last:
             more = self._active_rows(coming[0], active)
             if more.rows.size:
-                room = [left - size for left, size in zip(room, self._page_bytes(more), strict=False)]
+                room = [left - plan.num_bytes for left, plan in zip(room, more.plans, strict=False)]
                 num_rows += more.rows.size
                 if joined and (num_rows > self._most_rows or any(left < 0 for left in room)):
                     break
@@ -169,22 +172,17 @@ class BlockLoader:
         return _Load(number, block, buffers, reads, is_kept=is_kept)
 
     def _active_rows(self, part: _Part, active: Array) -> _Rows:
-        block = self.blocks[part.number]
-        rows = np.flatnonzero(active[part.first_row : part.last_row]) + part.first_row
-        firsts = np.maximum(self._offsets[rows], block.first_edge)
-        lasts = np.minimum(self._offsets[rows + 1], block.last_edge)
-        has_edges = lasts > firsts
-        return _Rows(part.number, block, rows[has_edges], firsts[has_edges], lasts[has_edges])
+        block = replace(self.blocks[part.number], first_row=part.first_row, last_row=part.last_row)
+        rows, firsts, lasts = list_rows(active, self._offsets, block)
+        is_planned = part.way == "compact" and rows.size > 0
+        plans = [plan_compact(array, firsts, lasts) for array in self._arrays] if is_planned else []
+        return _Rows(part.number, self.blocks[part.number], rows, firsts, lasts, plans)
 
-    def _page_bytes(self, rows: _Rows) -> list[int]:
-        """Return the bytes of pages that some rows take behind others, of each array."""
-        return [plan_compact(array, rows.firsts, rows.lasts).num_bytes + JOINED_BYTES for array in self._arrays]
-
-    def _start_rows(self, rows: _Rows, buffers: list[Array]) -> _Load:
+    def _start_rows(self, parts: list[_Rows], buffers: list[Array]) -> _Load:
         """Begin to read the pages of some rows."""
-        reads, starts = [], []
-        for array, buffer in zip(self._arrays, buffers, strict=True):
-            planned = plan_compact(array, rows.firsts, rows.lasts)
+        rows, reads, starts = _Rows.join(parts), [], []
+        for place, (array, buffer) in enumerate(zip(self._arrays, buffers, strict=True)):
+            planned = CompactRows.join([part.plans[place] for part in parts], array.dtype.itemsize)
             end = array.position + array.num_bytes
             reads.append(self._file.start_ranges(planned.ranges, end, buffer, array.dtype))
             starts.append(planned.starts)
@@ -228,13 +226,15 @@ class _Rows:
     rows: Array
     firsts: Array
     lasts: Array
+    plans: list[CompactRows] = field(default_factory=list)  # one per array, where the rows are to be read
 
     @staticmethod
     def join(parts: list[_Rows]) -> _Rows:
         first, last = parts[0].block, parts[-1].block
         block = Block(first.first_row, last.last_row, first.first_edge, last.last_edge, first.opens, last.closes)
         columns = zip(*((part.rows, part.firsts, part.lasts) for part in parts), strict=True)
-        return _Rows(parts[0].number, block, *(np.concatenate(column) for column in columns))
+        rows, firsts, lasts = (np.concatenate(column) for column in columns)
+        return _Rows(parts[0].number, block, rows, firsts, lasts)
 
     def listed(self, starts: Array, weight_starts: Array) -> ListedRows:
         return ListedRows(self.rows, self.lasts - self.firsts, starts, weight_starts)

@@ -21,3 +21,26 @@ def add_pages(begin, end, read_to, joined):
     if read_to < 0 or first > read_to + joined:
         return 1, last - first, last
     return 0, max(last - read_to, 0), last
+
+
+@njit(**JIT)
+def place_rows(position, itemsize, firsts, lasts, joined):
+    """Return the ranges of bytes to read for the elements `firsts[i]` to `lasts[i]`, and where each row begins then.
+
+    Rows ascend and are not empty. `ranges [N, 2]` are whole pages of the file, which are read one behind the other;
+    `starts [R]` are in elements. The file's array begins at byte `position`.
+    """
+    ranges, starts = np.empty((firsts.size, 2), np.int64), np.empty(firsts.size, np.int64)
+    count, read_to, num_bytes = 0, np.int64(-1), 0
+    place_of_range = 0  # its first byte in what is read, less that in the file
+    for i in range(firsts.size):
+        begin, end = position + firsts[i] * itemsize, position + lasts[i] * itemsize
+        requests, more_bytes, read_to = add_pages(begin, end, read_to, joined)
+        if requests:
+            ranges[count, 0] = begin // PAGE * PAGE
+            place_of_range = num_bytes - ranges[count, 0]
+            count += 1
+        num_bytes += more_bytes
+        ranges[count - 1, 1] = read_to
+        starts[i] = (begin + place_of_range) // itemsize
+    return ranges[:count], starts

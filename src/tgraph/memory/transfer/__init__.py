@@ -7,7 +7,7 @@
 | `zero_copy` | nothing by us: the kernel touches the mapped file, the system brings the pages | very few are active |
 """
 
-from tgraph.memory.transfer.choose import TRANSFERS, choose_transfers
-from tgraph.memory.transfer.compact import CompactRows, plan_compact
+from tgraph.memory.transfer.choose import TRANSFERS, choose_transfers, smallest_block_bytes
+from tgraph.memory.transfer.compact import CompactRows, list_rows, plan_compact
 
-__all__ = ["TRANSFERS", "CompactRows", "choose_transfers", "plan_compact"]
+__all__ = ["TRANSFERS", "CompactRows", "choose_transfers", "list_rows", "plan_compact", "smallest_block_bytes"]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tgraph.memory.far_file import ALIGNMENT, FarArray
+from tgraph.kernels.cpu.pages import place_rows
+from tgraph.layout.partition import Block
+from tgraph.memory.far_file import FarArray
 from tgraph.runtime import Array
 
 JOINED_BYTES = 16 << 10  # a gap that is read along, rather than making another request
@@ -31,6 +33,32 @@ class CompactRows:
         """The bytes that are read."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
+    @staticmethod
+    def join(plans: list[CompactRows], itemsize: int) -> CompactRows:
+        """Return one plan that reads what several do, behind each other; elements have `itemsize` bytes.
+
+        >>> one = CompactRows(np.array([[0, 4096]]), np.array([8]))
+        >>> both = CompactRows.join([one, one], itemsize=4)
+        >>> both.num_bytes, both.starts.tolist()
+        (8192, [8, 1032])
+        """
+        begins = np.cumsum([0] + [plan.num_bytes // itemsize for plan in plans[:-1]])
+        starts = [plan.starts + begin for plan, begin in zip(plans, begins.tolist(), strict=True)]
+        return CompactRows(np.concatenate([plan.ranges for plan in plans]), np.concatenate(starts))
+
+
+def list_rows(active: Array, offsets: Array, block: Block) -> tuple[Array, Array, Array]:
+    """Return the active rows of a block that have edges there, and the first and last of these edges.
+
+    >>> list_rows(np.array([True, True, False, True]), np.array([0, 2, 2, 5, 9]), Block(0, 4, 0, 9))
+    (array([0, 3]), array([0, 5]), array([2, 9]))
+    """
+    rows = np.flatnonzero(active[block.first_row : block.last_row]) + block.first_row
+    firsts = np.maximum(offsets[rows], block.first_edge)
+    lasts = np.minimum(offsets[rows + 1], block.last_edge)
+    has_edges = lasts > firsts
+    return rows[has_edges], firsts[has_edges], lasts[has_edges]
+
 
 def plan_compact(array: FarArray, firsts: Array, lasts: Array) -> CompactRows:
     """Plan to read the elements `firsts[i]` to `lasts[i]` of an array; rows ascend and are not empty.
@@ -39,13 +67,4 @@ def plan_compact(array: FarArray, firsts: Array, lasts: Array) -> CompactRows:
     >>> rows.ranges.tolist(), rows.starts.tolist()
     ([[0, 4096], [397312, 401408]], [0, 1696])
     """
-    size = array.dtype.itemsize
-    begins, ends = array.position + firsts * size, array.position + lasts * size
-    first_pages, last_pages = begins // ALIGNMENT * ALIGNMENT, -(-ends // ALIGNMENT) * ALIGNMENT
-    breaks = np.flatnonzero(first_pages[1:] > last_pages[:-1] + JOINED_BYTES) + 1
-    run_of_row = np.zeros(firsts.size, np.int64)
-    run_of_row[breaks] = 1
-    run_of_row = np.cumsum(run_of_row)
-    ranges = np.stack([first_pages[np.append(0, breaks)], last_pages[np.append(breaks - 1, firsts.size - 1)]], axis=1)
-    places = np.cumsum(ranges[:, 1] - ranges[:, 0]) - (ranges[:, 1] - ranges[:, 0])
-    return CompactRows(ranges, (begins - ranges[run_of_row, 0] + places[run_of_row]) // size)
+    return CompactRows(*place_rows(array.position, array.dtype.itemsize, firsts, lasts, JOINED_BYTES))
