@@ -78,8 +78,12 @@ class FarEdges(InMemoryEdges):
         if side not in self._streams or (weighted and not self._streams[side][0].has_weights):
             if side in self._streams:
                 self._streams.pop(side)[0].release()
+            self._budget.release("offsets of the other direction")
             edges = EdgeStream(self._far_graph, side, weighted, self._budget)
-            edges.cut(0.5 if self.graph.directed and not self._streams else 1.0)
+            is_first = self.graph.directed and not self._streams
+            if is_first:
+                self._budget.take("offsets of the other direction", min(edges.offsets.nbytes, self._budget.free))
+            edges.cut(0.5 if is_first else 1.0)
             self._streams[side] = edges, edges.loader(self._file)
         return self._streams[side]
 

@@ -11,7 +11,8 @@ Tensors (little-endian, one behind the other; the format executes nothing on loa
 | `vertex_labels` | int64 `[V]` | optional: the user's ids, where they are integers |
 | `vertex_label_bytes`, `vertex_label_offsets` | uint8 `[B]`, int64 `[V+1]` | optional: the ids as UTF-8 |
 
-A compressed graph has `layered_offsets`, `layered_neighbors` and `layers` instead of rows (`layered_store`).
+Beside `out_targets` and `in_sources`, or instead of them, the same can be there in fewer bytes (`coded_store`). A
+compressed graph has `layered_offsets`, `layered_neighbors` and `layers` instead of rows (`layered_store`).
 
 The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_sorted` and, with weights,
 `weight_range`: the smallest, the largest, and how many are NaN. Other tensors are ignored.
@@ -37,9 +38,11 @@ from tgraph.dtypes import index_dtype
 from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError, check_choice
 from tgraph.graph import Adjacency, CompressedGraph, Graph
 from tgraph.graph.labels import STRING_DTYPE
+from tgraph.io.coded_store import NEIGHBORS, CodedIds, CodedRows, coded_tensors
 from tgraph.io.files import replacing, split_ending
 from tgraph.io.layered_store import build_layered, layer_tensors
 from tgraph.io.rows import FilePath, check_neighbors, check_offsets
+from tgraph.kernels.cpu.coded_ids import PADDING_BYTES
 from tgraph.runtime import Array
 
 FORMAT, VERSION = "tgraph", 1
@@ -54,6 +57,7 @@ _LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
 
 
 CHECKS = ("offsets", "bounds", "all")
+_ROWS = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
 
 
 def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, device: str | None = None) -> Graph:
@@ -78,18 +82,23 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
     return map_graph(path, check).to(runtime, device)
 
 
-def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck = check_offsets) -> Graph:
-    """Do what `read` does, on NumPy; `check_rows(path, name, offsets, num_arcs)` makes sure of offsets."""
+def map_graph(
+    path: FilePath, check: str = "offsets", check_rows: OffsetsCheck = check_offsets, decode: bool = True
+) -> Graph:
+    """Do what `read` does, on NumPy; `check_rows(path, name, offsets, num_arcs)` makes sure of offsets.
+
+    Neighbours that are only there coded are decoded into memory, unless `decode` says that they stay in the file.
+    """
     _check_not_compressed(path)
     metadata = _read_metadata(path)
     tensors = _map_tensors(path)
     if "layers" in tensors:
         return _map_compressed(path, metadata, tensors, check)
-    out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_rows)
+    out = _settled(_adjacency(path, tensors, "out", metadata["num_arcs"], check_rows), decode)
     directed = metadata["directed"]
     reverse = None
     if directed and "in_offsets" in tensors:
-        reverse = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights", check_rows)
+        reverse = _settled(_adjacency(path, tensors, "in", metadata["num_arcs"], check_rows), decode)
         _check_same_size(path, out, reverse)
     _check_num_edges(path, metadata, out.num_arcs)
     labels = _read_labels(path, tensors, out.num_vertices)
@@ -108,6 +117,7 @@ def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck =
             check_neighbors(path, "in_sources", reverse.neighbors, out.num_vertices)
     if check == "all":
         _check_fully(path, graph)
+        _check_coded(path, tensors, {"out": out, "in": reverse}, check_rows)
     return graph
 
 
@@ -126,11 +136,12 @@ def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: _Tensors,
 def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
     """Return the mapped outgoing edges of a native file, whether it is directed, and its tensors of labels.
 
-    The header, all sizes and the offsets are made sure of; where edges lead and what the labels say is not.
+    The header, all sizes and the offsets are made sure of; where edges lead and what the labels say is not. Neighbours
+    that are only there coded are decoded slice by slice.
     """
     _check_not_compressed(path)
     metadata, tensors = _read_metadata(path), _map_tensors(path)
-    rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)
+    rows = _adjacency(path, tensors, "out", metadata["num_arcs"], check_offsets)
     _check_num_edges(path, metadata, rows.num_arcs)
     return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
 
@@ -146,26 +157,39 @@ def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
     }
 
 
-def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
+def write(graph: Graph, path: FilePath, *, reverse: bool = False, neighbors: str = "plain") -> None:
     """Write a graph as a native file.
 
     Args:
         graph: Any graph whose vertex labels are integers or strings, compressed or not.
         path: Where to write; an existing file is replaced in one step.
         reverse: Also store the incoming edges of a directed graph, so that they need not be built after reading.
+        neighbors: `plain` ids, `coded` ones, which are smaller and faster to be moved where a graph does not fit into
+            memory (`tgraph.open`), or `both`, of which `tgraph.open` uses what is faster on its disk.
+
+    >>> import tempfile, tgraph as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tg.generate.web_like(3000, 8, seed=1), folder + "/web.safetensors", reverse=True, neighbors="coded")
+    ...     len(tg.bfs(tg.open(folder + "/web.safetensors", memory="1MiB"), 2999).levels)
+    3000
     """
     _check_not_compressed(path)
-    names = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
+    check_choice("neighbors", neighbors, NEIGHBORS)
+    names = _ROWS
     tensors: dict[str, Array] = {}
     metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
     if isinstance(graph, CompressedGraph):
-        _refuse_reverse(reverse)
+        _refuse_for_compressed(reverse=reverse, neighbors=neighbors)
         tensors, more = layer_tensors(graph)
         metadata |= more
         names = {}
     for side in names if reverse and graph.directed else tuple(names)[:1]:
         rows = zip(names[side], graph.adjacency(side).to_numpy(), strict=True)
         tensors |= {name: array for name, array in rows if array is not None}
+        if neighbors != "plain":
+            ids = tensors[names[side][1]] if neighbors == "both" else tensors.pop(names[side][1])
+            tensors |= coded_tensors(side, ids)
+            metadata["num_arcs"] = json.dumps(graph.num_arcs)
     tensors |= _label_tensors(graph)
     if graph.weighted:
         metadata["weight_range"] = json.dumps([value.item() for value in map(np.asarray, graph.weight_range)])
@@ -173,9 +197,13 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
         write_tensors(temporary, tensors, metadata)
 
 
-def _refuse_reverse(reverse: bool) -> None:
+def _refuse_for_compressed(reverse: bool, neighbors: str) -> None:
     if reverse:
         raise InvalidArgumentError("reverse=True is not for compressed graphs: their rows serve both directions")
+    if neighbors != "plain":
+        raise InvalidArgumentError(
+            f"neighbors={neighbors!r} is not for compressed graphs, which run in memory; write graph.decompress()"
+        )
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -298,15 +326,23 @@ def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...
 
 
 def _adjacency(
-    path: FilePath, tensors: _Tensors, offsets: str, neighbors: str, weights: str, check_rows: OffsetsCheck
+    path: FilePath, tensors: _Tensors, side: str, num_arcs: int | None, check_rows: OffsetsCheck
 ) -> Adjacency:
+    """Return the rows of one direction; neighbours that are only there coded are `CodedIds`."""
+    offsets, neighbors, weights = _ROWS[side]
     offset_array = _tensor(path, tensors, offsets, ("I64",))
-    neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
+    is_coded = neighbors not in tensors and f"{side}_coded" in tensors
+    neighbor_array: Any
+    if is_coded:
+        neighbor_array = _coded_ids(path, tensors, side, num_arcs, offset_array.size - 1, check_rows)
+    else:
+        neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
     check_rows(path, offsets, offset_array, neighbor_array.size)
     expected = index_dtype(offset_array.size - 1)
     if neighbor_array.dtype != expected:
+        name = f"{side}_coded" if is_coded else neighbors
         raise FileFormatError(
-            path, neighbors, f"is {neighbor_array.dtype.name}; {offset_array.size - 1} vertices need {expected.name}"
+            path, name, f"is {neighbor_array.dtype.name}; {offset_array.size - 1} vertices need {expected.name}"
         )
     weight_array = None
     if weights in tensors:
@@ -314,6 +350,38 @@ def _adjacency(
         if weight_array.size != neighbor_array.size:
             raise FileFormatError(path, weights, f"has {weight_array.size} entries for {neighbor_array.size} edges")
     return Adjacency(runtimes.get("numpy"), offset_array, neighbor_array, weight_array)
+
+
+def _coded_ids(
+    path: FilePath, tensors: _Tensors, side: str, num_arcs: int | None, num_vertices: int, check_rows: OffsetsCheck
+) -> CodedIds:
+    coded = _tensor(path, tensors, f"{side}_coded", ("U8",))
+    frames = _tensor(path, tensors, f"{side}_frames", ("I64",))
+    if num_arcs is None:
+        raise FileFormatError(path, "metadata", "num_arcs is missing, which coded neighbours need")
+    check_rows(path, f"{side}_frames", frames, coded.size - PADDING_BYTES)
+    return CodedIds(path, f"{side}_coded", coded, frames, num_arcs, num_vertices)
+
+
+def _settled(rows: Adjacency, decode: bool) -> Adjacency:
+    """Return rows whose neighbours are an array, or which say that they are none."""
+    ids: Any = rows.neighbors
+    if not isinstance(ids, CodedIds):
+        return rows
+    if not decode:
+        return CodedRows(rows.runtime, rows.offsets, ids, rows.weights)
+    return Adjacency(rows.runtime, rows.offsets, ids[:], rows.weights)
+
+
+def _check_coded(
+    path: FilePath, tensors: _Tensors, sides: dict[str, Adjacency | None], check_rows: OffsetsCheck
+) -> None:
+    """Raise where coded neighbours are something else than the ids beside them."""
+    for side, rows in sides.items():
+        if rows is not None and f"{side}_coded" in tensors and _ROWS[side][1] in tensors:
+            ids = _coded_ids(path, tensors, side, rows.num_arcs, rows.num_vertices, check_rows)
+            if not np.array_equal(ids[:], rows.neighbors):
+                raise FileFormatError(path, f"{side}_coded", f"holds other neighbours than {_ROWS[side][1]}")
 
 
 def _check_same_size(path: FilePath, out: Adjacency, reverse: Adjacency) -> None:

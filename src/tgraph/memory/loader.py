@@ -10,19 +10,21 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
+from tgraph.memory.coded_array import CodedArray
+from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffer
 from tgraph.memory.transfer import plan_compact
-from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
 BYTES_PER_ROW = 320  # that is moved alone: where it lies, in every load under way, and while that is found out
+
+EdgeArrays: TypeAlias = tuple[FarArray | CodedArray, FarArray | None]  # neighbours, and weights if they are wanted
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class BlockLoader:
     def __init__(
         self,
         file: FarFile,
-        arrays: tuple[FarArray, FarArray | None],
+        arrays: EdgeArrays,
         offsets: Array,
         blocks: Sequence[Block],
         kept_bytes: int,
@@ -61,14 +63,14 @@ class BlockLoader:
         self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
-        passing = [block.num_edges for number, block in enumerate(blocks) if number not in self._to_keep]
+        passing = [block.num_edges for number, block in enumerate(blocks) if self._passes(number)]
         largest = max(passing or [block.num_edges for block in blocks], default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
 
     @staticmethod
-    def bytes_for(arrays: tuple[FarArray, FarArray | None], num_edges: int) -> int:
+    def bytes_for(arrays: EdgeArrays, num_edges: int) -> int:
         """Return the bytes of near memory for a block with so many edges."""
-        return sum(aligned_bytes(num_edges * array.dtype.itemsize) for array in arrays if array is not None)
+        return sum(array.buffer_bytes(num_edges) for array in arrays if array is not None)
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -159,14 +161,19 @@ class BlockLoader:
 
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
-        block, is_kept = self.blocks[number], number in self._to_keep
+        buffers, reads = self._read_block(number, free)
+        return _Load(number, self.blocks[number], buffers, reads, is_kept=not self._passes(number))
+
+    def _read_block(self, number: int, free: list[list[Array]]) -> tuple[list[Array], list[PendingRead]]:
+        block = self.blocks[number]
+        self._note_moved(block)
+        buffers = free.pop() if self._passes(number) else self._make_buffers(block.num_edges)
+        pairs, edges = zip(self._arrays, buffers, strict=True), (block.first_edge, block.last_edge)
+        return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
+
+    def _note_moved(self, block: Block) -> None:
         self._moved.num_blocks["filter"] += 1
-        buffers = self._make_buffers(block.num_edges) if is_kept else free.pop()
-        reads = []
-        for array, buffer in zip(self._arrays, buffers, strict=True):
-            reads.append(self._file.start_read(array, block.first_edge, block.last_edge, buffer))
-            self._moved.num_bytes["filter"] += block.num_edges * array.dtype.itemsize
-        return _Load(number, block, buffers, reads, is_kept=is_kept)
+        self._moved.num_bytes["filter"] += sum(a.moved_bytes(block.first_edge, block.last_edge) for a in self._arrays)
 
     def _active_rows(self, part: _Part, active: Array) -> _Rows:
         block = self.blocks[part.number]
@@ -178,15 +185,22 @@ class BlockLoader:
 
     def _page_bytes(self, rows: _Rows) -> list[int]:
         """Return the bytes of pages that some rows take behind others, of each array."""
-        return [plan_compact(array, rows.firsts, rows.lasts).num_bytes + JOINED_BYTES for array in self._arrays]
+        return [self._plan(array, rows.firsts, rows.lasts).near_bytes for array in self._arrays]
+
+    def _plan(self, array: Any, firsts: Array, lasts: Array) -> Any:
+        """Plan to read the edges `firsts[i]` to `lasts[i]` of an array: what is read, and where each row will begin."""
+        return plan_compact(array, firsts, lasts)
+
+    def _start_plan(self, array: Any, planned: Any, buffer: Array) -> PendingRead:
+        end = array.position + array.num_bytes
+        return self._file.start_ranges(planned.ranges, end, buffer, array.dtype)
 
     def _start_rows(self, rows: _Rows, buffers: list[Array]) -> _Load:
         """Begin to read the pages of some rows."""
         reads, starts = [], []
         for array, buffer in zip(self._arrays, buffers, strict=True):
-            planned = plan_compact(array, rows.firsts, rows.lasts)
-            end = array.position + array.num_bytes
-            reads.append(self._file.start_ranges(planned.ranges, end, buffer, array.dtype))
+            planned = self._plan(array, rows.firsts, rows.lasts)
+            reads.append(self._start_plan(array, planned, buffer))
             starts.append(planned.starts)
             self._moved.num_bytes["compact"] += planned.num_bytes
         return _Load(rows.number, rows.block, buffers, reads, rows.listed(starts[0], starts[-1]))
@@ -200,14 +214,22 @@ class BlockLoader:
         """Return the first blocks that fit; pieces of a long row pass by in order."""
         chosen = set()
         for number, block in enumerate(self.blocks):
-            size = sum(aligned_bytes(block.num_edges * array.dtype.itemsize) for array in self._arrays)
+            size = self._near_bytes(block)
             if block.is_whole and size <= kept_bytes:
                 chosen.add(number)
                 kept_bytes -= size
         return chosen
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
-        return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]
+        return [make_buffer(array.buffer_bytes(num_edges)) for array in self._arrays]
+
+    def _near_bytes(self, block: Block) -> int:
+        """Return the bytes of a block that stays near."""
+        return sum(array.buffer_bytes(block.num_edges) for array in self._arrays)
+
+    def _passes(self, number: int) -> bool:
+        """Say whether a block is computed on in a buffer that others are computed on too."""
+        return number not in self._to_keep
 
 
 class _Part(NamedTuple):

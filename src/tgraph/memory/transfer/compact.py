@@ -31,6 +31,11 @@ class CompactRows:
         """The bytes that are read."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
+    @property
+    def near_bytes(self) -> int:
+        """The bytes of a buffer that this needs, behind others."""
+        return self.num_bytes + JOINED_BYTES
+
 
 def plan_compact(array: FarArray, firsts: Array, lasts: Array) -> CompactRows:
     """Plan to read the elements `firsts[i]` to `lasts[i]` of an array; rows ascend and are not empty.
