@@ -18,7 +18,7 @@ import numpy as np
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import Adjacency
 from tgraph.io.rows import FilePath
-from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, decode_frames, encode_ids, num_frames
+from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, decode_frames, encode_ids, last_frame_ids, num_frames
 from tgraph.runtime import Array, Runtime, Tensor
 
 NEIGHBORS = ("plain", "coded", "both")  # what a file holds
@@ -38,11 +38,6 @@ def coded_tensors(side: str, ids: Array) -> dict[str, Array]:
     check_can_be_coded(ids.dtype)
     coded, begins = encode_ids(ids)
     return {f"{side}_coded": np.append(coded, np.zeros(PADDING_BYTES, np.uint8)), f"{side}_frames": begins}
-
-
-def frame_sizes(first: int, last: int, num_ids: int) -> Array:
-    """Return how many ids the frames from `first` to `last` (not included) hold: all but the last one are full."""
-    return np.minimum(num_ids - np.arange(first, last) * FRAME_IDS, FRAME_IDS)
 
 
 @dataclass(frozen=True)
@@ -78,8 +73,8 @@ class CodedIds:
             return np.empty(0, CODED_DTYPE)
         frame, end = first // FRAME_IDS, num_frames(last)
         ids = np.empty((end - frame) * FRAME_IDS, np.uint32)
-        begins, sizes = np.array(self.begins[frame : end + 1]), frame_sizes(frame, end, self.size)
-        damaged = decode_frames(self.coded, begins[:-1], begins[1:], sizes, self.limit, ids)
+        begins, count = self.begins[frame : end + 1], last_frame_ids(frame, end, self.size)
+        damaged = decode_frames(self.coded, begins[:-1], begins[1:], count, self.limit, ids)
         if damaged is not None:
             raise FileFormatError(self.path, self.name, f"frame {frame + damaged} is damaged; write the file again")
         return ids.view(CODED_DTYPE)[first - frame * FRAME_IDS : last - frame * FRAME_IDS]

@@ -11,16 +11,15 @@ near memory: 8 bytes for 1,024 neighbours.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from tgraph.errors import StoreReadError
-from tgraph.io.coded_store import CODED_DTYPE, frame_sizes
-from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, decode_frames, encode_ids, num_frames
+from tgraph.io.coded_store import CODED_DTYPE
+from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, decode_frames, encode_ids, last_frame_ids, num_frames
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, PendingRead, aligned_bytes
 from tgraph.memory.link import Link
 from tgraph.memory.transfer.compact import JOINED_BYTES, CompactRows, plan_compact
@@ -37,10 +36,10 @@ def decoded_ids_per_second() -> float:
     gaps = np.random.default_rng(1).geometric(0.02, SAMPLED_IDS)
     coded, begins = encode_ids(np.cumsum(gaps).astype(CODED_DTYPE))
     coded, ids = np.append(coded, np.zeros(PADDING_BYTES, np.uint8)), np.empty(SAMPLED_IDS, np.uint32)
-    sizes, seconds = frame_sizes(0, begins.size - 1, SAMPLED_IDS), []
+    seconds = []
     for _ in range(SAMPLED_TIMES):
         started = time.perf_counter()
-        decode_frames(coded, begins[:-1], begins[1:], sizes, 1 << 31, ids)
+        decode_frames(coded, begins[:-1], begins[1:], FRAME_IDS, 1 << 31, ids)
         seconds.append(time.perf_counter() - started)
     return SAMPLED_IDS / min(seconds)
 
@@ -89,6 +88,11 @@ class CodedArray:
         """The type of a decoded id."""
         return CODED_DTYPE
 
+    @cached_property
+    def _largest_frame_bytes(self) -> int:
+        """The bytes of the largest frame, coded or decoded."""
+        return max(int(np.diff(self.begins).max(initial=0)), FRAME_BYTES)
+
     @property
     def bytes_per_id(self) -> float:
         """The coded bytes of an id, on average."""
@@ -96,9 +100,7 @@ class CodedArray:
 
     def buffer_bytes(self, num_ids: int) -> int:
         """Return the bytes of a buffer for so many ids that follow each other."""
-        sizes = np.diff(self.begins)
-        largest = max(int(sizes.max()) if sizes.size else 0, FRAME_BYTES)
-        return aligned_bytes((num_frames(num_ids) + 1) * largest) + SPARE_BYTES
+        return aligned_bytes((num_frames(num_ids) + 1) * self._largest_frame_bytes) + SPARE_BYTES
 
     def moved_bytes(self, first: int, last: int) -> int:
         """Return the bytes of the frames that hold the ids from `first` to `last` (not included)."""
@@ -121,11 +123,16 @@ class CodedArray:
     ) -> PendingRead:
         """Decode, when they were read to `near`, the ids from `first` to `last` to the beginning of a buffer."""
         frame, end = first // FRAME_IDS, num_frames(last)
-        begin = self._bytes_of(first, last)[0]
-        begins = self.begins[frame : end + 1] - begin + (self.coded.position + begin) % ALIGNMENT
-        numbers, shift = np.arange(frame, end), first - frame * FRAME_IDS
-        ids = buffer.view(CODED_DTYPE)[shift : shift + last - first]
-        return file.start_then(read, self._decoding(numbers, begins[:-1], begins[1:], near, buffer), ids)
+        begin, skipped = self._bytes_of(first, last)[0], first - frame * FRAME_IDS
+        shift = (self.coded.position + begin) % ALIGNMENT - begin
+        ids = buffer.view(CODED_DTYPE)[skipped : skipped + last - first]
+
+        def decode() -> None:
+            begins, count = self.begins[frame : end + 1], last_frame_ids(frame, end, self.size)
+            damaged = self._decode(near, begins[:-1], begins[1:], count, buffer, shift)
+            self._check(None if damaged is None else frame + damaged)
+
+        return file.start_then(read, decode, ids)
 
     def plan_rows(self, firsts: Array, lasts: Array) -> CodedRanges:
         """Plan to read the ids `firsts[i]` to `lasts[i]`; rows ascend and are not empty."""
@@ -142,24 +149,29 @@ class CodedArray:
         tail = (buffer.size - pages.num_bytes) // ALIGNMENT * ALIGNMENT - ALIGNMENT
         end = self.coded.position + self.coded.num_bytes
         read = file.start_ranges(pages.ranges, end, buffer[tail:], self.coded.dtype)
-        ends = pages.starts + self.begins[planned.frames + 1] - self.begins[planned.frames]
-        ids = buffer[: planned.frames.size * FRAME_BYTES].view(CODED_DTYPE)
-        return file.start_then(read, self._decoding(planned.frames, pages.starts, ends, buffer[tail:], buffer), ids)
+        frames, ids = planned.frames, buffer[: planned.frames.size * FRAME_BYTES].view(CODED_DTYPE)
+
+        def decode() -> None:
+            ends = pages.starts + self.begins[frames + 1] - self.begins[frames]
+            count = last_frame_ids(int(frames[-1]), int(frames[-1]) + 1, self.size)
+            damaged = self._decode(buffer[tail:], pages.starts, ends, count, buffer)
+            self._check(None if damaged is None else int(frames[damaged]))
+
+        return file.start_then(read, decode, ids)
 
     def _bytes_of(self, first: int, last: int) -> tuple[int, int]:
         if last <= first:
             return 0, 0
         return int(self.begins[first // FRAME_IDS]), int(self.begins[num_frames(last)])
 
-    def _decoding(self, frames: Array, begins: Array, ends: Array, near: Array, buffer: Array) -> Callable[[], None]:
-        """Return what decodes frames that lie in `near`, or raises if they are damaged."""
-        sizes = np.minimum(self.size - frames * FRAME_IDS, FRAME_IDS)
-        ids = buffer[: frames.size * FRAME_BYTES].view(np.uint32)
+    def _decode(
+        self, near: Array, begins: Array, ends: Array, last_count: int, buffer: Array, shift: int = 0
+    ) -> int | None:
+        ids = buffer[: begins.size * FRAME_BYTES].view(np.uint32)
+        return decode_frames(near, begins, ends, last_count, self.limit, ids, shift)
 
-        def decode() -> None:
-            damaged = decode_frames(near, begins, ends, sizes, self.limit, ids)
-            if damaged is not None:
-                number = int(frames[damaged])
-                raise StoreReadError(f"{self.path}: frame {number} of the coded neighbours is damaged; write it again")
-
-        return decode
+    def _check(self, damaged: int | None) -> None:
+        if damaged is not None:
+            raise StoreReadError(
+                f"{self.path}: frame {damaged} of the coded neighbours is damaged; write the file again"
+            )

@@ -49,6 +49,11 @@ def num_frames(num_ids: int) -> int:
     return -(-num_ids // FRAME_IDS)
 
 
+def last_frame_ids(first: int, last: int, num_ids: int) -> int:
+    """Return how many ids the last of the frames from `first` to `last` (not included) holds, of `num_ids` in all."""
+    return min(num_ids - (last - 1) * FRAME_IDS, FRAME_IDS) if last > first else 0
+
+
 def encode_ids(ids: Array) -> tuple[Array, Array]:
     """Return ids `[N] int32`, none of them negative, as bytes, and where each frame begins in them, `[F+1] int64`.
 
@@ -68,19 +73,22 @@ def encode_ids(ids: Array) -> tuple[Array, Array]:
     return coded, begins
 
 
-def decode_frames(coded: Array, begins: Array, ends: Array, counts: Array, limit: int, ids: Array) -> int | None:
+def decode_frames(
+    coded: Array, begins: Array, ends: Array, last_count: int, limit: int, ids: Array, shift: int = 0
+) -> int | None:
     """Decode frames into `ids [F * FRAME_IDS] uint32`, each to a place of its own; return the first damaged one.
 
-    Frame i is `coded[begins[i]:ends[i]]` and holds `counts[i]` ids, all below `limit`; PADDING_BYTES must follow it.
-    `ids` may lie in the same memory, if the place of each frame ends before that frame begins.
+    Frame i is `coded[begins[i] + shift:ends[i] + shift]`; the last one holds `last_count` ids, all others are full.
+    Every id is below `limit`, and PADDING_BYTES must follow a frame. `ids` may lie in the same memory, if the place of
+    each frame ends before that frame begins. One thread, which does not hold Python's lock meanwhile.
 
     >>> coded, begins = encode_ids(np.array([3, 4, 5, 1], np.int32))
     >>> ids = np.empty(FRAME_IDS, np.uint32)
-    >>> decode_frames(np.append(coded, np.zeros(16, np.uint8)), begins[:-1], begins[1:], np.array([4]), 6, ids)
+    >>> decode_frames(np.append(coded, np.zeros(16, np.uint8)), begins[:-1], begins[1:], 4, 6, ids)
     >>> ids[:4].tolist()
     [3, 4, 5, 1]
     """
-    damaged = int(_decode(coded, begins, ends, counts, np.uint32(limit), _PLACES, _SIZES, ids))
+    damaged = int(_decode(coded, begins, ends, shift, last_count, np.uint32(limit), _PLACES, _SIZES, ids))
     return None if damaged < 0 else damaged
 
 
@@ -160,13 +168,14 @@ def _write_frames(rank, size, values, lengths, kinds, begins, coded):
 
 # --- decoding --------------------------------------------------------------------------------------------------------
 @njit(**JIT)
-def _decode(coded, begins, ends, counts, limit, places, sizes, ids):
+def _decode(coded, begins, ends, shift, last_count, limit, places, sizes, ids):
     """Writes ids, frame by frame; returns the first frame that is damaged, -1 for none. One thread. The lengths in a
     frame must add up to its end, and every id lies below the limit, so that damage never leads outside an array.
     """
     for frame in range(begins.size):
-        begin, end = np.uint64(begins[frame]), np.uint64(ends[frame])
-        groups = np.uint64((counts[frame] + 3) // 4)
+        begin, end = np.uint64(begins[frame] + shift), np.uint64(ends[frame] + shift)
+        count = last_count if frame == begins.size - 1 else FRAME_IDS
+        groups = np.uint64((count + 3) // 4)
         if begin + np.uint64(1) + groups > end or coded[begin] >= LENGTHS.shape[0]:
             return frame
         table, control = np.uint64(coded[begin]) << np.uint64(8), begin + np.uint64(1)
@@ -178,7 +187,7 @@ def _decode(coded, begins, ends, counts, limit, places, sizes, ids):
             last = add_four(coded, place, places, entry << np.uint64(4), last, ids, at)
             place += np.uint64(sizes[entry])
             at += np.uint64(4)
-        if _largest(ids, frame * FRAME_IDS, counts[frame]) >= limit:
+        if _largest(ids, frame * FRAME_IDS, count) >= limit:
             return frame
     return -1
 
