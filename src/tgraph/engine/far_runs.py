@@ -43,9 +43,7 @@ class FarRun:
 
     schedule: str  # its name
 
-    def __init__(
-        self, planned: Plan, graph: FarGraph, state: State, direction: str, transfer: str = "hybrid"
-    ) -> None:
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str, transfer: str = "hybrid") -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         uses_weights = graph.weighted and "weight" in planned.parameters["message"]
         self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)

@@ -52,13 +52,14 @@ class CodedLoader(BlockLoader):
         """Begin to read and decode a block; one that can stay is read into memory of its own."""
         block, buffers = self.blocks[number], free.pop()
         edges, file = (block.first_edge, block.last_edge), self._file
-        if number in self._near:
+        near, read = self._near.get(number), PendingRead.ended()
+        if near is not None:
             self._moved.num_blocks["kept"] += 1
-            near = self._near[number]
-            return buffers, [self._ids.start_decode(file, PendingRead.ended(), *edges, near.coded, buffers[0]), *near.weights]
+            return buffers, [self._ids.start_decode(file, read, *edges, near.coded, buffers[0]), *near.weights]
         self._note_moved(block)
         if number not in self._to_keep:
-            return buffers, [array.start_read(file, *edges, room) for array, room in zip(self._arrays, buffers, strict=True)]
+            pairs = zip(self._arrays, buffers, strict=True)
+            return buffers, [array.start_read(file, *edges, room) for array, room in pairs]
         rooms = [make_buffer(array.buffer_bytes(block.num_edges)) for array in self._weights]
         weights = [array.start_read(file, *edges, room) for array, room in zip(self._weights, rooms, strict=True)]
         near = self._near[number] = _NearBlock(make_buffer(self._coded_bytes(block)), weights)

@@ -68,7 +68,10 @@ class EdgeStream:
         `requests` and `page_bytes` are those of the neighbours of active rows, counted by `place_of_rows`. The last is
         None where reading in place brings the same pages.
         """
-        moved = [sum(a.moved_bytes(self.blocks[n].first_edge, self.blocks[n].last_edge) for a in self._arrays if a) for n in numbers]
+        moved = [
+            sum(a.moved_bytes(self.blocks[n].first_edge, self.blocks[n].last_edge) for a in self._arrays if a)
+            for n in numbers
+        ]
         neighbors, weights = self._arrays
         row_bytes = page_bytes * (self.edge_bytes / neighbors.dtype.itemsize)
         if not isinstance(neighbors, CodedArray):
