@@ -130,7 +130,7 @@ def test_damage_ends_a_run(web: tg.Graph) -> None:
 def test_what_is_used_in_place_needs_plain_neighbours(web: tg.Graph) -> None:
     source = int(np.argmax(web.out_degrees()))
     with stored(web) as far:
-        with pytest.raises(InvalidArgumentError, match="transfer='zero_copy'.*neighbors='both'"):
+        with pytest.raises(InvalidArgumentError, match=r"transfer='zero_copy'.*neighbors='both'"):
             tg.bfs(far, source, parents=False, transfer="zero_copy")
         with pytest.raises(InvalidArgumentError, match="coded neighbours, which cannot be used in place"):
             tg.bfs(far, source, kernel="plain")

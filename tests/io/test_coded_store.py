@@ -100,16 +100,16 @@ def test_damage_is_said(path: Path) -> None:
     bad = good["out_coded"].copy()
     bad[int(good["out_frames"][1])] = 77
     rewrite(path, {"out_coded": bad})
-    with pytest.raises(FileFormatError, match="out_coded.*frame 1 is damaged"):
+    with pytest.raises(FileFormatError, match=r"out_coded.*frame 1 is damaged"):
         tg.read(path)
     rewrite(path, {"out_coded": good["out_coded"][:-20]})
-    with pytest.raises(FileFormatError, match="out_frames.*ends at"):
+    with pytest.raises(FileFormatError, match=r"out_frames.*ends at"):
         tg.read(path)
     rewrite(path, {"out_coded": good["out_coded"], "out_frames": good["out_frames"][::-1].copy()})
     with pytest.raises(FileFormatError, match="out_frames"):
         tg.read(path)
     rewrite(path, {"out_frames": None})
-    with pytest.raises(FileFormatError, match="out_frames.*missing"):
+    with pytest.raises(FileFormatError, match=r"out_frames.*missing"):
         tg.read(path)
     rewrite(path, {"out_frames": good["out_frames"]}, num_arcs="")
     with pytest.raises(FileFormatError, match="num_arcs is missing"):
@@ -118,7 +118,7 @@ def test_damage_is_said(path: Path) -> None:
     with pytest.raises(FileFormatError, match="3 frames for 9000 neighbours"):
         tg.read(path)
     rewrite(path, {}, num_arcs="2999")
-    with pytest.raises(FileFormatError, match="out_offsets.*ends at 3000"):
+    with pytest.raises(FileFormatError, match=r"out_offsets.*ends at 3000"):
         tg.read(path)
 
 
@@ -126,7 +126,7 @@ def test_other_neighbours_than_those_beside_them_are_found(path: Path) -> None:
     graph = tg.read(path, runtime="numpy")
     store.write(graph, path, neighbors="both")
     rewrite(path, {"out_targets": np.roll(graph.out_targets, 1)})
-    with pytest.raises(FileFormatError, match="out_coded.*other neighbours"):
+    with pytest.raises(FileFormatError, match=r"out_coded.*other neighbours"):
         tg.read(path, check="all")
 
 
@@ -136,5 +136,5 @@ def test_what_cannot_be_coded_is_refused(tmp_path: Path) -> None:
         tg.write(tg.compress(graph), tmp_path / "g.safetensors", neighbors="coded")
     with pytest.raises(InvalidArgumentError, match="neighbors"):
         tg.write(graph, tmp_path / "g.safetensors", neighbors="short")
-    with pytest.raises(InvalidArgumentError, match="32 bits.*int64"):
+    with pytest.raises(InvalidArgumentError, match=r"32 bits.*int64"):
         store.coded_tensors("out", np.arange(3))

@@ -1,4 +1,4 @@
-"""Coded ids: every array comes back, with and without the processor's shuffle, and damage ends with a frame's number."""
+"""Coded ids: every array comes back, with and without the processor's shuffle, and damage is found."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class CodedRows(Adjacency):
         return self._ids.size
 
     @property
-    def neighbors(self) -> NoReturn:  # type: ignore[override]
+    def neighbors(self) -> NoReturn:
         """Raise: they would have to be decoded."""
         raise InvalidArgumentError(
             f"{self._ids.path} holds coded neighbours, which cannot be used in place; load the graph with "

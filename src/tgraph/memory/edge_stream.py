@@ -34,7 +34,7 @@ class EdgeStream:
     def __init__(
         self, graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
     ) -> None:
-        """Read the offsets; `in_place` says that neighbours will be used in the mapped file, so coded ones are of no use."""
+        """Read the offsets; with `in_place`, neighbours will be used in the mapped file, where coded ones are no use."""
         weights = graph.far_rows(direction)[1]
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
         self._cached_bytes = self._row_bytes = 0
@@ -56,7 +56,7 @@ class EdgeStream:
 
     @property
     def place_of_rows(self) -> tuple[int, int]:
-        """Where neighbours begin in the file and the bytes of one; frames of coded ones count as pages of plain ones."""
+        """Where neighbours begin in the file and the bytes of one; a frame of coded ones counts as a page."""
         neighbors = self._arrays[0]
         return 0 if isinstance(neighbors, CodedArray) else neighbors.position, neighbors.dtype.itemsize
 
@@ -68,11 +68,9 @@ class EdgeStream:
         `requests` and `page_bytes` are those of the neighbours of active rows, counted by `place_of_rows`. The last is
         None where reading in place brings the same pages.
         """
-        moved = [
-            sum(a.moved_bytes(self.blocks[n].first_edge, self.blocks[n].last_edge) for a in self._arrays if a)
-            for n in numbers
-        ]
-        neighbors, weights = self._arrays
+        blocks, arrays = [self.blocks[number] for number in numbers], [array for array in self._arrays if array]
+        moved = [sum(array.moved_bytes(block.first_edge, block.last_edge) for array in arrays) for block in blocks]
+        neighbors = self._arrays[0]
         row_bytes = page_bytes * (self.edge_bytes / neighbors.dtype.itemsize)
         if not isinstance(neighbors, CodedArray):
             return np.array(moved), row_bytes, None

@@ -163,7 +163,7 @@ class FarFile:
         return PendingRead(futures, buffer[: int(places[-1])].view(dtype))
 
     def start_then(self, read: PendingRead, finish: Callable[[], None], view: Array) -> PendingRead:
-        """Let the thread that ends a read call `finish` too, before anybody gets the elements, which then are `view`."""
+        """Let the thread that ends a read call `finish`, before anybody gets the elements; these are `view` then."""
         if not read.futures:
             return PendingRead([self._readers.submit(finish)], view)
         finished, lock, left = Future[None](), threading.Lock(), len(read.futures)

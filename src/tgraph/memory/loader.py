@@ -207,7 +207,7 @@ class BlockLoader:
 
     def _map(self, rows: _Rows) -> _Load:
         """Give some rows as the file has them; their pages come when they are touched."""
-        reads = [PendingRead([], self._file.mapped(array)) for array in self._arrays]
+        reads = [PendingRead([], self._file.mapped(array)) for array in self._arrays if isinstance(array, FarArray)]
         return _Load(rows.number, rows.block, [], reads, rows.listed(rows.firsts, rows.firsts))
 
     def _choose_kept(self, kept_bytes: int) -> set[int]:
