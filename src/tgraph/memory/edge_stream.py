@@ -34,7 +34,7 @@ class EdgeStream:
     def __init__(
         self, graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
     ) -> None:
-        """Read the offsets; with `in_place`, neighbours will be used in the mapped file, where coded ones are no use."""
+        """Read the offsets; with `in_place`, neighbours will be used in the mapped file, so they must not be coded."""
         weights = graph.far_rows(direction)[1]
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
         self._cached_bytes = self._row_bytes = 0
