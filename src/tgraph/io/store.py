@@ -21,10 +21,7 @@ The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_
 from __future__ import annotations
 
 import json
-import mmap
 import os
-import shutil
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -42,18 +39,15 @@ from tgraph.io.coded_store import NEIGHBORS, CodedIds, CodedRows, coded_tensors
 from tgraph.io.files import replacing, split_ending
 from tgraph.io.layered_store import build_layered, layer_tensors
 from tgraph.io.rows import FilePath, check_neighbors, check_offsets
+from tgraph.io.tensor_file import Tensors, find_tensor, map_tensors, write_tensors
 from tgraph.kernels.cpu.coded_ids import PADDING_BYTES
 from tgraph.runtime import Array
 
 FORMAT, VERSION = "tgraph", 1
 LARGEST_HEADER_BYTES = 1 << 20  # that is worth fetching; the header of a graph has a few hundred
 
-_DTYPES = {"I64": "<i8", "I32": "<i4", "F64": "<f8", "F32": "<f4", "U8": "|u1"}
-_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _WEIGHT_DTYPES = ("I64", "I32", "F64", "F32")
 OffsetsCheck: TypeAlias = Callable[[FilePath, str, Array, int], None]  # raises
-_Tensors: TypeAlias = dict[str, tuple[str, Array]]  # name: (the format's name of the type, array)
-_LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
 
 
 CHECKS = ("offsets", "bounds", "all")
@@ -91,7 +85,7 @@ def map_graph(
     """
     _check_not_compressed(path)
     metadata = _read_metadata(path)
-    tensors = _map_tensors(path)
+    tensors = map_tensors(path)
     if "layers" in tensors:
         return _map_compressed(path, metadata, tensors, check)
     out = _settled(_adjacency(path, tensors, "out", metadata["num_arcs"], check_rows), decode)
@@ -121,9 +115,9 @@ def map_graph(
     return graph
 
 
-def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: _Tensors, check: str) -> Graph:
+def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: Tensors, check: str) -> Graph:
     kinds = {"layered_offsets": ("I32", "I64"), "layered_neighbors": ("I32",), "layers": ("I64",)}
-    arrays = {name: _tensor(path, tensors, name, dtypes) for name, dtypes in kinds.items()}
+    arrays = {name: find_tensor(path, tensors, name, dtypes) for name, dtypes in kinds.items()}
     if metadata["num_arcs"] is None:
         raise FileFormatError(path, "metadata", "num_arcs is missing, which a compressed graph needs")
     _check_num_edges(path, metadata, metadata["num_arcs"])
@@ -140,21 +134,10 @@ def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
     that are only there coded are decoded slice by slice.
     """
     _check_not_compressed(path)
-    metadata, tensors = _read_metadata(path), _map_tensors(path)
+    metadata, tensors = _read_metadata(path), map_tensors(path)
     rows = _adjacency(path, tensors, "out", metadata["num_arcs"], check_offsets)
     _check_num_edges(path, metadata, rows.num_arcs)
     return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
-
-
-def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
-    """Return where the tensors lie in a native file, by name: first byte, element type, number of elements."""
-    start, header = _read_header(path)
-    tensors = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"] in _DTYPES}
-    return {
-        name: (start + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"][0])
-        for name, entry in tensors.items()
-        if len(entry["shape"]) == 1
-    }
 
 
 def write(graph: Graph, path: FilePath, *, reverse: bool = False, neighbors: str = "plain") -> None:
@@ -260,83 +243,18 @@ def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -
     return value
 
 
-def _map_tensors(path: FilePath) -> _Tensors:
-    """Return every tensor with the format's name of its type; those that no graph has stay bare bytes."""
-    start, header = _read_header(path)
-    data = map_file(path)[start:]
-    tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        kind, array = entry["dtype"], data[begin:end]
-        if len(entry["shape"]) != 1:
-            kind = f"{kind} with {len(entry['shape'])} dimensions"
-        elif kind in _DTYPES:
-            is_aligned = not array.size or array.ctypes.data % np.dtype(_DTYPES[kind]).itemsize == 0
-            array = (array if is_aligned else array.copy()).view(_DTYPES[kind])
-        tensors[name] = (kind, array)
-    return tensors
-
-
-def _read_header(path: FilePath) -> tuple[int, dict[str, Any]]:
-    """Return where the tensors begin, and what the header says of each. The library has validated it before."""
-    with open(path, "rb") as file:
-        header_bytes = int.from_bytes(file.read(8), "little")
-        return 8 + header_bytes, json.loads(file.read(header_bytes))
-
-
-def map_file(path: FilePath, at_random: bool = False) -> Array:
-    """Map a file privately: writable for runtimes that ask for it, without ever changing the file.
-
-    `at_random` says that pages will be touched here and there, so that the system reads none ahead.
-    """
-    with open(path, "rb") as file:
-        try:
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        except OSError:
-            if sys.platform != "linux":
-                raise
-            # Linux wants to reserve memory for all pages, which a file larger than memory cannot have.
-            flags, protection = mmap.MAP_PRIVATE | _LINUX_MAP_NORESERVE, mmap.PROT_READ | mmap.PROT_WRITE
-            mapping = mmap.mmap(file.fileno(), 0, flags=flags, prot=protection)
-    if at_random and hasattr(mmap, "MADV_RANDOM"):
-        mapping.madvise(mmap.MADV_RANDOM)
-    return np.frombuffer(mapping, np.uint8)
-
-
-def forget_pages(mapped: Array) -> None:
-    """Let the system take back the pages of the file that an array is mapped from; they come again when touched."""
-    base: Any = mapped
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
-
-
-def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...]) -> Array:
-    if name not in tensors:
-        raise FileFormatError(path, name, "is missing")
-    dtype, array = tensors[name]
-    if dtype not in dtypes:
-        raise FileFormatError(path, name, f"is {dtype}; it must be {' or '.join(dtypes)} with one dimension")
-    return array
-
-
 def _adjacency(
-    path: FilePath, tensors: _Tensors, side: str, num_arcs: int | None, check_rows: OffsetsCheck
+    path: FilePath, tensors: Tensors, side: str, num_arcs: int | None, check_rows: OffsetsCheck
 ) -> Adjacency:
     """Return the rows of one direction; neighbours that are only there coded are `CodedIds`."""
     offsets, neighbors, weights = _ROWS[side]
-    offset_array = _tensor(path, tensors, offsets, ("I64",))
+    offset_array = find_tensor(path, tensors, offsets, ("I64",))
     is_coded = neighbors not in tensors and f"{side}_coded" in tensors
     neighbor_array: Any
     if is_coded:
         neighbor_array = _coded_ids(path, tensors, side, num_arcs, offset_array.size - 1, check_rows)
     else:
-        neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
+        neighbor_array = find_tensor(path, tensors, neighbors, ("I32", "I64"))
     check_rows(path, offsets, offset_array, neighbor_array.size)
     expected = index_dtype(offset_array.size - 1)
     if neighbor_array.dtype != expected:
@@ -346,17 +264,17 @@ def _adjacency(
         )
     weight_array = None
     if weights in tensors:
-        weight_array = _tensor(path, tensors, weights, _WEIGHT_DTYPES)
+        weight_array = find_tensor(path, tensors, weights, _WEIGHT_DTYPES)
         if weight_array.size != neighbor_array.size:
             raise FileFormatError(path, weights, f"has {weight_array.size} entries for {neighbor_array.size} edges")
     return Adjacency(runtimes.get("numpy"), offset_array, neighbor_array, weight_array)
 
 
 def _coded_ids(
-    path: FilePath, tensors: _Tensors, side: str, num_arcs: int | None, num_vertices: int, check_rows: OffsetsCheck
+    path: FilePath, tensors: Tensors, side: str, num_arcs: int | None, num_vertices: int, check_rows: OffsetsCheck
 ) -> CodedIds:
-    coded = _tensor(path, tensors, f"{side}_coded", ("U8",))
-    frames = _tensor(path, tensors, f"{side}_frames", ("I64",))
+    coded = find_tensor(path, tensors, f"{side}_coded", ("U8",))
+    frames = find_tensor(path, tensors, f"{side}_frames", ("I64",))
     if num_arcs is None:
         raise FileFormatError(path, "metadata", "num_arcs is missing, which coded neighbours need")
     check_rows(path, f"{side}_frames", frames, coded.size - PADDING_BYTES)
@@ -374,7 +292,7 @@ def _settled(rows: Adjacency, decode: bool) -> Adjacency:
 
 
 def _check_coded(
-    path: FilePath, tensors: _Tensors, sides: dict[str, Adjacency | None], check_rows: OffsetsCheck
+    path: FilePath, tensors: Tensors, sides: dict[str, Adjacency | None], check_rows: OffsetsCheck
 ) -> None:
     """Raise where coded neighbours are something else than the ids beside them."""
     for side, rows in sides.items():
@@ -398,24 +316,24 @@ def _check_num_edges(path: FilePath, metadata: dict[str, Any], num_arcs: int) ->
         raise FileFormatError(path, "metadata", f"num_edges is {found}, which {num_arcs} stored directions contradict")
 
 
-def _label_arrays(path: FilePath, tensors: _Tensors, num_vertices: int) -> dict[str, Array]:
+def _label_arrays(path: FilePath, tensors: Tensors, num_vertices: int) -> dict[str, Array]:
     """Return the tensors of labels, none where there are no labels; their sizes fit."""
     if "vertex_labels" in tensors:
-        labels = _tensor(path, tensors, "vertex_labels", ("I64",))
+        labels = find_tensor(path, tensors, "vertex_labels", ("I64",))
         if labels.size != num_vertices:
             raise FileFormatError(path, "vertex_labels", f"has {labels.size} entries for {num_vertices} vertices")
         return {"vertex_labels": labels}
     if "vertex_label_bytes" not in tensors:
         return {}
-    raw = _tensor(path, tensors, "vertex_label_bytes", ("U8",))
-    offsets = _tensor(path, tensors, "vertex_label_offsets", ("I64",))
+    raw = find_tensor(path, tensors, "vertex_label_bytes", ("U8",))
+    offsets = find_tensor(path, tensors, "vertex_label_offsets", ("I64",))
     check_offsets(path, "vertex_label_offsets", offsets, raw.size)
     if offsets.size != num_vertices + 1:
         raise FileFormatError(path, "vertex_label_offsets", f"has {offsets.size} entries for {num_vertices} vertices")
     return {"vertex_label_bytes": raw, "vertex_label_offsets": offsets}
 
 
-def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array | None:
+def _read_labels(path: FilePath, tensors: Tensors, num_vertices: int) -> Array | None:
     arrays = _label_arrays(path, tensors, num_vertices)
     if "vertex_label_bytes" not in arrays:
         return arrays.get("vertex_labels")
@@ -461,41 +379,3 @@ def graph_metadata(directed: bool, num_edges: int, is_sorted: bool) -> dict[str,
         "num_edges": json.dumps(int(num_edges)),
         "is_sorted": json.dumps(bool(is_sorted)),
     }
-
-
-def read_tensors(path: FilePath) -> tuple[dict[str, Array], dict[str, str]]:
-    """Return the mapped tensors and the metadata of any file that `write_tensors` made."""
-    metadata: dict[str, str] = _read_header(path)[1].get("__metadata__", {})
-    return {name: array for name, (_, array) in _map_tensors(path).items()}, metadata
-
-
-def write_parts(path: Path, parts: dict[str, tuple[Path, np.dtype[Any]]], metadata: dict[str, str]) -> None:
-    """Write the file from tensors that lie in files of their own: name to file and element type."""
-    ordered = sorted(parts.items(), key=lambda item: -item[1][1].itemsize)
-    sizes = [(name, dtype, part.stat().st_size // dtype.itemsize) for name, (part, dtype) in ordered]
-    with path.open("wb") as file:
-        file.write(_header(sizes, metadata))
-        for _, (part, _dtype) in ordered:
-            with part.open("rb") as content:
-                shutil.copyfileobj(content, file, 1 << 24)
-
-
-def write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
-    """Write the safetensors layout straight from the arrays; the library would copy them all in memory first."""
-    ordered = sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize)  # keeps every tensor aligned
-    with path.open("wb") as file:
-        file.write(_header([(name, array.dtype, array.size) for name, array in ordered], metadata))
-        for _, array in ordered:
-            np.ascontiguousarray(array).astype(_DTYPES[_NAMES[array.dtype]], copy=False).tofile(file)
-
-
-def _header(tensors: list[tuple[str, np.dtype[Any], int]], metadata: dict[str, str]) -> bytes:
-    """Return what stands before tensors (name, type, size) that follow one behind the other."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, dtype, size in tensors:
-        begin, end = end, end + size * dtype.itemsize
-        header[name] = {"dtype": _NAMES[dtype], "shape": [size], "data_offsets": [begin, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text

@@ -30,7 +30,8 @@ from tgraph.io import check_file, format_of
 from tgraph.io.coded_store import NEIGHBORS
 from tgraph.io.edge_chunks import STRING, EdgeChunk, EdgeChunks, open_chunks
 from tgraph.io.files import replacing
-from tgraph.io.store import graph_metadata, write_parts
+from tgraph.io.store import graph_metadata
+from tgraph.io.tensor_file import write_parts
 from tgraph.memory.edge_runs import ExternalSort, NumberedEdges, Side
 from tgraph.memory.far_file import identify
 from tgraph.memory.given_chunks import Chunk, given_chunks

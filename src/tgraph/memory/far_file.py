@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tgraph.errors import StoreReadError
-from tgraph.io.store import map_file
+from tgraph.io.tensor_file import map_file
 from tgraph.runtime import Array
 
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths

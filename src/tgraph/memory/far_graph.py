@@ -15,6 +15,7 @@ from tgraph.gaps import check_gap
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.io.rows import check_parts_of_offsets
+from tgraph.io.tensor_file import forget_pages, locate
 from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 from tgraph.runtime import Array, Tensor
@@ -211,11 +212,11 @@ def open(
     graph = store.map_graph(path, check_rows=_check_far_offsets, decode=False)
     if graph.is_compressed:
         raise InvalidArgumentError(f"{os.fspath(path)} holds a compressed graph, which runs in memory; use tgraph.read")
-    store.forget_pages(graph.adjacency("out").offsets)
+    forget_pages(graph.adjacency("out").offsets)
     name = runtimes.get(runtime).name
     check_gap("out_of_memory", name)
     graph = graph.to(name)
-    places = {name: FarArray(*place) for name, place in store.locate(path).items()}
+    places = {name: FarArray(*place) for name, place in locate(path).items()}
     for name, place in places.items():
         if place.position % place.dtype.itemsize:
             raise FileFormatError(path, name, "does not begin at a multiple of its element size; write the file again")
@@ -238,4 +239,4 @@ def open(
 def _check_far_offsets(path: str | os.PathLike[str], name: str, _mapped: Array, num_arcs: int) -> None:
     """Check offsets past the page cache: pages of a mapped file come with megabytes that nobody asked for."""
     with FarFile(path, requests_in_flight=1) as file:
-        check_parts_of_offsets(path, name, file.parts(FarArray(*store.locate(path)[name])), num_arcs)
+        check_parts_of_offsets(path, name, file.parts(FarArray(*locate(path)[name])), num_arcs)
