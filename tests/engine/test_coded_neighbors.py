@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 
 import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
-from tgraph.errors import InvalidArgumentError, StoreReadError
+from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
 from tgraph.memory import FarGraph, Link, edge_stream
 from user_programs import WidestPath
 
@@ -125,6 +125,17 @@ def test_damage_ends_a_run(web: tg.Graph) -> None:
         again = tg.open(far.path, "1.5MiB", "numpy")
         with pytest.raises(StoreReadError, match="frame 0 of the coded neighbours is damaged"):
             tg.pagerank(again)
+
+
+def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Graph) -> None:
+    with (
+        stored(web, 1_000_000) as far,
+        pytest.raises(MemoryBudgetError, match=r"in buffers needs .*give at least memory=(\d+)") as raised,
+    ):
+        tg.pagerank(far)
+    enough = int(str(raised.value).rpartition("=")[2])
+    with stored(web, enough + 100_000) as far:
+        assert_same("pagerank", SCORES["pagerank"](web), SCORES["pagerank"](far))
 
 
 def test_what_is_used_in_place_needs_plain_neighbours(web: tg.Graph) -> None:

@@ -115,6 +115,8 @@ class EdgeStream:
         all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
         if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
+        if self.is_coded and budget.free - slack < buffer_bytes:
+            budget.take(f"{self._direction} buffers", buffer_bytes + slack)  # raises
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
