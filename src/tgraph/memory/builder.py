@@ -221,10 +221,10 @@ class _Build:
             )
         num_edges = side.num_arcs if directed else (side.num_arcs + side.num_loops) // 2
         metadata = graph_metadata(directed, num_edges, is_sorted=True)
-        if "weights" in side.dtypes:
-            metadata["weight_range"] = json.dumps(side.weight_range or (1, 1, 0))
         if self.neighbors != "plain":
             metadata["num_arcs"] = json.dumps(side.num_arcs)
+        if "weights" in side.dtypes:
+            metadata["weight_range"] = json.dumps(side.weight_range or (1, 1, 0))
         parts = side.parts("out_targets", "weights")
         parts |= sides["in"].parts("in_sources", "in_weights") if "in" in sides else {}
         parts |= labels

@@ -115,8 +115,9 @@ class EdgeStream:
         all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
         if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
-        if self.is_coded and budget.free - slack < buffer_bytes:
-            budget.take(f"{self._direction} buffers", buffer_bytes + slack)  # raises
+        if self.is_coded and budget.free - slack < buffer_bytes:  # raises, with a limit whose slack stays free too
+            with_slack = (budget.used + buffer_bytes) * 16 // 13 + 1
+            budget.take(f"{self._direction} buffers", with_slack - budget.used)
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
@@ -162,7 +163,8 @@ class EdgeStream:
             wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
         else:
             wanted = available // BLOCKS_THAT_STAY
-        return min(BLOCK_BYTES, max(min(wanted, available // 4), SMALLEST_BLOCK_BYTES))
+        spare = self._arrays[0].buffer_bytes(0) if self.is_coded else 0
+        return min(BLOCK_BYTES, max(min(wanted, available // 4 - spare), SMALLEST_BLOCK_BYTES))
 
     def _room_for_cache(self, part: float) -> int:
         """Take room for a cache from that of blocks that stay near; return its bytes, 0 for none."""
