@@ -129,7 +129,7 @@ def test_damage_ends_a_run(web: tg.Graph) -> None:
 
 def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Graph) -> None:
     with (
-        stored(web, 1_000_000) as far,
+        stored(web, 900_000) as far,
         pytest.raises(MemoryBudgetError, match=r"in buffers needs .*give at least memory=(\d+)") as raised,
     ):
         tg.pagerank(far)
