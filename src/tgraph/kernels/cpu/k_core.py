@@ -5,8 +5,8 @@ vertices that are left, put those to go into a common queue, and take them from 
 meanwhile is dealt with at once by the thread that made it fall (Kabir, Madduri 2017), unless too many do: they wait in
 the queue for the next round. The degree left when a vertex goes is its core number, so that one array holds both.
 
-Of two threads one peels alone: without atomic operations, and without a jump for every neighbour that has gone, it is
-faster than both. What is called for every vertex is inlined: a call that takes arrays costs tens of nanoseconds.
+Of two threads one peels alone, which is faster (`shrinking_peel`). What is called for every vertex is inlined: a call
+that takes arrays costs tens of nanoseconds.
 
 Memory: 3 ids per vertex, and new rows, as large as the graph's, where those are not ascending. Core numbers do not
 depend on the order of peeling, so the answer does not depend on the threads.
@@ -20,7 +20,8 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add, load
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.csr import transpose
-from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
+from tgraph.kernels.cpu.shrinking_peel import peel_shrinking
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
@@ -49,57 +50,22 @@ def core_numbers(rows: Rows, reverse: Rows | None, is_sorted: bool, watch: Watch
     degrees = np.empty(num_vertices, rows[1].dtype)
     graph = as_unsigned(rows[0]), as_unsigned(rows[1])
     in_rows = None if reverse is None else (as_unsigned(reverse[0]), as_unsigned(reverse[1]))
-    left, queue = np.empty(num_vertices, graph[1].dtype), np.empty(num_vertices + 1, graph[1].dtype)
     watch = watch or Watch()
     if size <= FEW_THREADS and in_rows is None:
-        watch.run(_peel_alone, size, *graph, degrees, left, queue)
+        run_team(_count_degrees, size, graph, degrees)
+        peel_shrinking(graph, degrees, watch)
     else:
+        left, queue = np.empty(num_vertices, graph[1].dtype), np.empty(num_vertices, graph[1].dtype)
         watch.run(_peel, size, graph, in_rows, degrees, left, queue, np.empty((3, size), np.int64))
     return degrees.astype(np.int32, copy=False)
 
 
 @njit(**JIT)
-def _peel_alone(rank, size, shared, offsets, neighbors, degrees, left, stack):
-    """Writes degrees, which become core numbers, left and stack; only the first degrees are counted by all threads."""
+def _count_degrees(rank, size, rows, degrees):
+    """Writes degrees of its part of the vertices."""
     first, last = part(rank, size, np.int64(degrees.size))
     for vertex in range(np.uint64(first), np.uint64(last)):
-        degrees[vertex] = _count_distinct(vertex, (offsets, neighbors), None)
-        left[vertex] = vertex
-    meet(shared, 1, size)
-    level, num_left, one = degrees.dtype.type(0), np.uint64(degrees.size), np.uint64(1)
-    while rank == 0 and num_left > 0 and not is_stopped(shared):
-        num_left, count, lowest = _split_left(level, num_left, degrees, left, stack)
-        next_level = lowest if count == 0 else degrees.dtype.type(level + 1)
-        while count > 0:
-            count -= one
-            vertex, before = stack[count], ~left.dtype.type(0)
-            for i in range(offsets[vertex], offsets[vertex + one]):
-                other = neighbors[i]
-                degree, is_new = degrees[other], other != before
-                degrees[other] = degree - degrees.dtype.type(is_new & (degree > level))
-                before = other
-                if is_new & (degree == next_level):
-                    stack[count] = other
-                    count += one
-        level, shared[DONE] = next_level, degrees.size - np.int64(num_left)
-
-
-@njit(**JIT)
-def _split_left(level, num_left, degrees, left, stack):
-    """Stacks the vertices of left[:num_left] to go, keeps the others; returns both numbers and the lowest degree kept.
-
-    Both are written and counted or not, without a jump: the stack needs one place more than there are vertices.
-    """
-    kept, count, lowest = np.uint64(0), np.uint64(0), degrees.dtype.type(np.iinfo(degrees.dtype).max)
-    for i in range(num_left):
-        vertex = left[i]
-        degree = degrees[vertex]
-        left[kept], stack[count] = vertex, vertex
-        kept += np.uint64(degree > level)
-        count += np.uint64(degree == level)
-        if degree > level:
-            lowest = min(lowest, degree)
-    return kept, count, lowest
+        degrees[vertex] = _count_distinct(vertex, rows, None)
 
 
 @njit(**JIT)
