@@ -15,11 +15,8 @@ from tgraph.engine.gather import Gather
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph
-from tgraph.memory.edge_stream import SLACK
 from tgraph.program import State, plan
 from tgraph.runtime import Array, Tensor
-
-LEAST_BUFFER_BYTES = 256 << 10  # for the edges of a direction
 
 
 class FarEdges(InMemoryEdges):
@@ -81,22 +78,10 @@ class FarEdges(InMemoryEdges):
         if side not in self._streams or (weighted and not self._streams[side][0].has_weights):
             if side in self._streams:
                 self._streams.pop(side)[0].release()
-            self._budget.release("the other direction")
             edges = EdgeStream(self._far_graph, side, weighted, self._budget)
-            is_first = self.graph.directed and not self._streams
-            if is_first:
-                self._budget.take("the other direction", self._missing_bytes(edges.offsets.nbytes))
-            edges.cut(0.5 if is_first else 1.0)
+            edges.cut(0.5 if self.graph.directed and not self._streams else 1.0)
             self._streams[side] = edges, edges.loader(self._file)
         return self._streams[side]
-
-    def _missing_bytes(self, offset_bytes: int) -> int:
-        """Return what the other direction would lack for offsets and small buffers, if half of what is free is taken.
-
-        Halves are of what `cut` divides, which is less than what is free by its slack.
-        """
-        left = (self._budget.free + self._budget.limit // SLACK) // 2
-        return min(max(2 * (offset_bytes + LEAST_BUFFER_BYTES - left), 0), self._budget.free)
 
 
 def _unchanged(value: Tensor) -> Tensor:
