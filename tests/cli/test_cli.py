@@ -80,7 +80,8 @@ def test_compress_writes_a_graph_that_algorithms_take(call, city, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--undirected",), ("--reverse", "--simplify"), ("--unweighted", "--skip-rows", 2)]
+    "options",
+    [(), ("--undirected",), ("--reverse", "--simplify", "--neighbors", "coded"), ("--unweighted", "--skip-rows", 2)],
 )
 def test_convert_within_a_budget_gives_the_same_file(call, city, tmp_path, options):
     near, far = tmp_path / "near.safetensors", tmp_path / "far.safetensors"

@@ -31,7 +31,7 @@ from tgraph.errors import (
     MemoryBudgetError,
     StoreReadError,
 )
-from tgraph.io import store
+from tgraph.io import tensor_file
 from tgraph.kernels.cpu import team, watch
 from tgraph.memory import FarFile, FarGraph, Link, checkpoint, edge_stream, far_file, loader
 from tgraph.run import CACHES, TRANSFERS
@@ -261,11 +261,11 @@ def test_degrees_and_checks_do_not_touch_the_mapped_file(directed: bool, monkeyp
     with stored(graph) as far:
         np.testing.assert_array_equal(far.out_degrees(), graph.out_degrees())
         np.testing.assert_array_equal(far.in_degrees(), graph.in_degrees())
-        tensors, metadata = store.read_tensors(far.path)
+        tensors, metadata = tensor_file.read_tensors(far.path)
         offsets = tensors["out_offsets"].copy()
         offsets[299] = offsets[298] - 1  # the last entry of a part
         broken = Path(far.path).with_name("broken.safetensors")
-        store.write_tensors(broken, {**tensors, "out_offsets": offsets}, metadata)
+        tensor_file.write_tensors(broken, {**tensors, "out_offsets": offsets}, metadata)
         with pytest.raises(FileFormatError, match=r"out_offsets.* falls from .* at vertex 298"):
             tg.open(broken, "1MiB")
 

@@ -14,7 +14,7 @@ from odd_graphs import assert_same
 from shared_rows import copies, shared_rows
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.graph import CompressedGraph
-from tgraph.io import store
+from tgraph.io import store, tensor_file
 
 
 @pytest.mark.parametrize("check", store.CHECKS)
@@ -74,11 +74,11 @@ def _broken(tensors: dict[str, Any], change: str) -> None:
 def test_broken_files_are_refused(tmp_path: Path, change: str, message: str) -> None:
     file = tmp_path / "small.safetensors"
     tg.write(tg.compress(copies()), file)
-    tensors, metadata = store.read_tensors(file)
+    tensors, metadata = tensor_file.read_tensors(file)
     tensors = {name: array.copy() for name, array in tensors.items()}
     if change == "num_arcs":
         metadata |= {"num_arcs": "1", "num_edges": "1"}
     _broken(tensors, change)
-    store.write_tensors(file, tensors, metadata)
+    tensor_file.write_tensors(file, tensors, metadata)
     with pytest.raises(FileFormatError, match=message):
         tg.read(file)

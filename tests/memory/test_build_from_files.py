@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import tgraph as tg
 from odd_graphs import assert_same
 from tgraph.errors import FileFormatError, InvalidArgumentError, MemoryBudgetError, StoreReadError, TGraphError
-from tgraph.io import files, parquet_chunks, store_chunks, text_chunks
+from tgraph.io import files, parquet_chunks, store_chunks, tensor_file, text_chunks
 from tgraph.memory import builder, edge_runs, staging, vertex_numbers
 
 POLICIES = {
@@ -46,7 +46,7 @@ def assert_built(source: Path, memory: str = "1GiB", **options: Any) -> tg.Graph
 
 
 def assert_same_files(built: Path, expected: Path) -> None:
-    (found, said), (wanted, says) = (tg.io.store.read_tensors(path) for path in (built, expected))
+    (found, said), (wanted, says) = (tensor_file.read_tensors(path) for path in (built, expected))
     assert said == says
     assert sorted(found) == sorted(wanted)
     for name in wanted:

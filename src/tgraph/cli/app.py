@@ -44,6 +44,14 @@ class Kind(StrEnum):
     complete = "complete"
 
 
+class Neighbors(StrEnum):
+    """How a native file holds neighbours."""
+
+    plain = "plain"
+    coded = "coded"
+    both = "both"
+
+
 @app.callback(invoke_without_command=True)
 def version(show: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False) -> None:
     """Graph processing on tensors."""
@@ -83,6 +91,9 @@ def convert(
     reverse: Annotated[
         bool, typer.Option("--reverse", help="To .safetensors: store incoming edges too, for runs with --memory.")
     ] = False,
+    neighbors: Annotated[
+        Neighbors, typer.Option(help="To .safetensors: coded ones are smaller, for runs with --memory.")
+    ] = Neighbors.plain,
     memory: Annotated[
         str | None,
         typer.Option(help="Text, Parquet, Arrow or .safetensors to .safetensors: use no more than this, such as 1GiB."),
@@ -97,13 +108,16 @@ def convert(
         if simplify:
             how |= {"duplicates": "first", "self_loops": "drop"}
         with Status(f"reading {file}", console=Console(stderr=True)) as status:
-            tg.build_file(file, out, memory=memory, reverse=reverse, say=status.update, **how)
+            stored: dict[str, Any] = {"reverse": reverse, "neighbors": neighbors.value}
+            tg.build_file(file, out, memory=memory, say=status.update, **stored, **how)
         typer.echo(f"wrote {out}")
         return
     graph = opt.read_graph(file, undirected, unweighted, skip_rows)
     if simplify:
         graph = graph.simplify()
     options: dict[str, Any] = {"reverse": True} if reverse else {}
+    if neighbors is not Neighbors.plain:
+        options["neighbors"] = neighbors.value
     tg.write(graph, out, **options)
     typer.echo(f"wrote {out}: {graph.describe()}")
 

@@ -51,7 +51,7 @@ class FarDelta(FarRun):
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, transfer: str) -> None:
         direction = "out" if planned.program.along == "out" else "in"
-        super().__init__(planned, graph, state, direction)
+        super().__init__(planned, graph, state, direction, transfer)
         if not can_send_changes(self._kernel_program):
             raise NotTranslatableError("update does more than to add up what comes in")
         self._budget.take("changes", BlockDelta.scratch_bytes(self._kernel_program, graph.num_vertices))
@@ -127,9 +127,8 @@ class FarDelta(FarRun):
 
     def _measure(self, is_first: bool = False) -> Pending:
         least = self._program.tolerance / (4 * self._graph.num_vertices)
-        neighbors = self._edges.arrays[0]
-        place = neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES
-        pending = self._kernel.measure(is_first, (THRESHOLD_PART, least), self._unit_rows, place)
+        where = self._edges.place_of_rows
+        pending = self._kernel.measure(is_first, (THRESHOLD_PART, least), self._unit_rows, (*where, JOINED_BYTES))
         self._state.residual = float(np.cumsum(pending.amounts)[-1])
         return pending
 
@@ -179,7 +178,7 @@ def _split_receivers(graph: FarGraph, direction: str, near_offsets: Array) -> Ar
     size, count = team_size(graph.num_arcs), graph.num_vertices
     other = "in" if direction == "out" else "out"
     if not graph.directed or other == "out" or graph.has_in_edges:
-        offsets = graph.adjacency(other).to_numpy()[0] if graph.directed else near_offsets
+        offsets = graph.runtime.to_numpy(graph.adjacency(other).offsets) if graph.directed else near_offsets
         inner = np.searchsorted(offsets, graph.num_arcs * np.arange(1, size) // size)
     else:
         inner = count * np.arange(1, size) // size

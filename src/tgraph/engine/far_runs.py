@@ -38,14 +38,15 @@ class FarRun:
 
     schedule: str  # its name
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str) -> None:
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str, transfer: str = "hybrid") -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         uses_weights = graph.weighted and "weight" in planned.parameters["message"]
         self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)
         self._fields = {name: graph.runtime.to_numpy(tensor) for name, tensor in state.fields.items()}
         self._budget = Budget(graph.memory)
         self._budget.take("fields", sum(array.nbytes for array in self._fields.values()))
-        self._edges = EdgeStream(graph, direction if graph.directed else "out", uses_weights, self._budget)
+        direction, in_place = direction if graph.directed else "out", transfer == "zero_copy"
+        self._edges = EdgeStream(graph, direction, uses_weights, self._budget, in_place)
         self.checkpoint: Checkpoint | None = None
         self.gives_way = False  # to another schedule that would end sooner
 
@@ -107,9 +108,9 @@ class FarRun:
             return [self._transfer] * len(numbers)
         if not self._edges.moves_rows:
             return ["filter"] * len(numbers)
-        block_bytes = np.array([self._edges.blocks[n].num_edges for n in numbers]) * self._edges.edge_bytes
-        arrays, all_bytes = self._edges.num_arrays, self._with_weights(page_bytes)
-        chosen = choose_transfers(self._link, block_bytes, requests * arrays, all_bytes)
+        block_bytes, page_bytes, touched = self._edges.bytes_to_move(numbers, requests, page_bytes)
+        requests = requests * self._edges.num_arrays
+        chosen = choose_transfers(self._link, block_bytes, requests, page_bytes, touched)
         return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
@@ -120,7 +121,7 @@ class FarRun:
 
     def _with_weights(self, neighbor_bytes: Array) -> Array:
         """Return the bytes of edges whose neighbours take so many."""
-        return neighbor_bytes * (self._edges.edge_bytes / self._edges.arrays[0].dtype.itemsize)
+        return neighbor_bytes * (self._edges.edge_bytes / self._edges.place_of_rows[1])
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         """End an iteration."""
@@ -204,7 +205,7 @@ class FarPush(FarRun):
     def __init__(
         self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str, cache: str
     ) -> None:
-        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in")
+        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in", transfer)
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError(
                 "update does more than the reduction, or a message asks what the receiver has so far"
@@ -224,8 +225,7 @@ class FarPush(FarRun):
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active (True) or the limit is reached (False)."""
         loader = self._edges.loader(file)
-        cache, neighbors = self._edges.cache(loader), self._edges.arrays[0]
-        place = (neighbors.position, neighbors.dtype.itemsize, JOINED_BYTES)
+        cache, place = self._edges.cache(loader), (*self._edges.place_of_rows, JOINED_BYTES)
         while self._kernel.active.any():
             if max_iterations is not None and self._state.iteration >= max_iterations:
                 return False

@@ -241,7 +241,7 @@ def _why_plain(plan: Plan, edges: InMemoryEdges, options: Options) -> str | None
 def describe(plan: Plan, edges: InMemoryEdges, state: State) -> KernelProgram:
     """Collect what a kernel is made from; the type of a message is found by making none."""
     graph = edges.graph
-    none = tensorize(graph.adjacency("out"), range(0))
+    none = tensorize(graph.adjacency("out").without_edges(), range(0))
     message = Messages(plan, edges, state.fields).push("out", none)
     return describe_sending(plan, graph, state, graph.runtime.dtype(message))
 

@@ -33,6 +33,11 @@ class Adjacency:
         """Return the number of edges of every vertex, `[V] int64`."""
         return self.offsets[1:] - self.offsets[:-1]
 
+    def without_edges(self) -> Adjacency:
+        """Return no rows, with neighbours and weights of the same types."""
+        weights = None if self.weights is None else self.weights[:0]
+        return Adjacency(self.runtime, self.offsets[:1], self.neighbors[:0], weights)
+
     def to(self, runtime: Runtime) -> Adjacency:
         """Return the same rows on another runtime or device, without a copy where that is possible."""
         weights = None if self.weights is None else runtime.share(self.weights)

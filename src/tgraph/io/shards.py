@@ -30,7 +30,8 @@ from tgraph.group import Group, exchange_uneven
 from tgraph.io.edge_chunks import EdgeChunks, open_chunks
 from tgraph.io.rows import check_neighbors
 from tgraph.io.shard_numbers import Numbered, number_ids, number_strings
-from tgraph.io.store import forget_pages, map_parts
+from tgraph.io.store import map_parts
+from tgraph.io.tensor_file import forget_pages
 from tgraph.io.text import MAX_VERTICES_PER_EDGE
 from tgraph.kernels.cpu.csr import merge_duplicates
 from tgraph.kernels.cpu.partition import Edges, group_edges

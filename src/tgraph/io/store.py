@@ -11,7 +11,8 @@ Tensors (little-endian, one behind the other; the format executes nothing on loa
 | `vertex_labels` | int64 `[V]` | optional: the user's ids, where they are integers |
 | `vertex_label_bytes`, `vertex_label_offsets` | uint8 `[B]`, int64 `[V+1]` | optional: the ids as UTF-8 |
 
-A compressed graph has `layered_offsets`, `layered_neighbors` and `layers` instead of rows (`layered_store`).
+Beside `out_targets` and `in_sources`, or instead of them, the same can be there in fewer bytes (`coded_store`). A
+compressed graph has `layered_offsets`, `layered_neighbors` and `layers` instead of rows (`layered_store`).
 
 The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_sorted` and, with weights,
 `weight_range`: the smallest, the largest, and how many are NaN. Other tensors are ignored.
@@ -20,10 +21,7 @@ The metadata holds `format` ("tgraph"), `version`, `directed`, `num_edges`, `is_
 from __future__ import annotations
 
 import json
-import mmap
 import os
-import shutil
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -37,23 +35,23 @@ from tgraph.dtypes import index_dtype
 from tgraph.errors import FileFormatError, InvalidArgumentError, InvalidGraphError, check_choice
 from tgraph.graph import Adjacency, CompressedGraph, Graph
 from tgraph.graph.labels import STRING_DTYPE
+from tgraph.io.coded_store import NEIGHBORS, CodedIds, CodedRows, coded_tensors
 from tgraph.io.files import replacing, split_ending
 from tgraph.io.layered_store import build_layered, layer_tensors
 from tgraph.io.rows import FilePath, check_neighbors, check_offsets
+from tgraph.io.tensor_file import Tensors, find_tensor, map_tensors, write_tensors
+from tgraph.kernels.cpu.coded_ids import PADDING_BYTES
 from tgraph.runtime import Array
 
 FORMAT, VERSION = "tgraph", 1
 LARGEST_HEADER_BYTES = 1 << 20  # that is worth fetching; the header of a graph has a few hundred
 
-_DTYPES = {"I64": "<i8", "I32": "<i4", "F64": "<f8", "F32": "<f4", "U8": "|u1"}
-_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _WEIGHT_DTYPES = ("I64", "I32", "F64", "F32")
 OffsetsCheck: TypeAlias = Callable[[FilePath, str, Array, int], None]  # raises
-_Tensors: TypeAlias = dict[str, tuple[str, Array]]  # name: (the format's name of the type, array)
-_LINUX_MAP_NORESERVE = 0x4000  # Python 3.11 has no name for it
 
 
 CHECKS = ("offsets", "bounds", "all")
+_ROWS = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
 
 
 def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, device: str | None = None) -> Graph:
@@ -78,18 +76,23 @@ def read(path: FilePath, *, check: str = "bounds", runtime: str | None = None, d
     return map_graph(path, check).to(runtime, device)
 
 
-def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck = check_offsets) -> Graph:
-    """Do what `read` does, on NumPy; `check_rows(path, name, offsets, num_arcs)` makes sure of offsets."""
+def map_graph(
+    path: FilePath, check: str = "offsets", check_rows: OffsetsCheck = check_offsets, decode: bool = True
+) -> Graph:
+    """Do what `read` does, on NumPy; `check_rows(path, name, offsets, num_arcs)` makes sure of offsets.
+
+    Neighbours that are only there coded are decoded into memory, unless `decode` says that they stay in the file.
+    """
     _check_not_compressed(path)
     metadata = _read_metadata(path)
-    tensors = _map_tensors(path)
+    tensors = map_tensors(path)
     if "layers" in tensors:
         return _map_compressed(path, metadata, tensors, check)
-    out = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_rows)
+    out = _settled(_adjacency(path, tensors, "out", metadata["num_arcs"], check_rows), decode)
     directed = metadata["directed"]
     reverse = None
     if directed and "in_offsets" in tensors:
-        reverse = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights", check_rows)
+        reverse = _settled(_adjacency(path, tensors, "in", metadata["num_arcs"], check_rows), decode)
         _check_same_size(path, out, reverse)
     _check_num_edges(path, metadata, out.num_arcs)
     labels = _read_labels(path, tensors, out.num_vertices)
@@ -108,12 +111,13 @@ def map_graph(path: FilePath, check: str = "offsets", check_rows: OffsetsCheck =
             check_neighbors(path, "in_sources", reverse.neighbors, out.num_vertices)
     if check == "all":
         _check_fully(path, graph)
+        _check_coded(path, tensors, {"out": out, "in": reverse}, check_rows)
     return graph
 
 
-def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: _Tensors, check: str) -> Graph:
+def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: Tensors, check: str) -> Graph:
     kinds = {"layered_offsets": ("I32", "I64"), "layered_neighbors": ("I32",), "layers": ("I64",)}
-    arrays = {name: _tensor(path, tensors, name, dtypes) for name, dtypes in kinds.items()}
+    arrays = {name: find_tensor(path, tensors, name, dtypes) for name, dtypes in kinds.items()}
     if metadata["num_arcs"] is None:
         raise FileFormatError(path, "metadata", "num_arcs is missing, which a compressed graph needs")
     _check_num_edges(path, metadata, metadata["num_arcs"])
@@ -126,11 +130,12 @@ def _map_compressed(path: FilePath, metadata: dict[str, Any], tensors: _Tensors,
 def map_rows(path: FilePath) -> tuple[Adjacency, bool, dict[str, Array]]:
     """Return the mapped outgoing edges of a native file, whether it is directed, and its tensors of labels.
 
-    The header, all sizes and the offsets are made sure of; where edges lead and what the labels say is not.
+    The header, all sizes and the offsets are made sure of; where edges lead and what the labels say is not. Neighbours
+    that are only there coded are decoded slice by slice.
     """
     _check_not_compressed(path)
-    metadata, tensors = _read_metadata(path), _map_tensors(path)
-    rows = _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)
+    metadata, tensors = _read_metadata(path), map_tensors(path)
+    rows = _adjacency(path, tensors, "out", metadata["num_arcs"], check_offsets)
     _check_num_edges(path, metadata, rows.num_arcs)
     return rows, metadata["directed"], _label_arrays(path, tensors, rows.num_vertices)
 
@@ -153,51 +158,53 @@ class MappedParts(NamedTuple):
 
 
 def map_parts(path: FilePath) -> MappedParts:
-    """Map a native file to be read in parts; where edges lead is not made sure of."""
+    """Map a native file to be read in parts; where edges lead is not made sure of, coded ids are decoded by slices."""
     _check_not_compressed(path)
-    metadata, tensors = _read_metadata(path), _map_tensors(path)
+    metadata, tensors = _read_metadata(path), map_tensors(path)
     if "layers" in tensors:
         raise InvalidArgumentError(f"{path} holds a compressed graph, which is not divided; use graph.decompress()")
-    rows = {"out": _adjacency(path, tensors, "out_offsets", "out_targets", "weights", check_offsets)}
+    rows = {"out": _adjacency(path, tensors, "out", metadata["num_arcs"], check_offsets)}
     if metadata["directed"] and "in_offsets" in tensors:
-        rows["in"] = _adjacency(path, tensors, "in_offsets", "in_sources", "in_weights", check_offsets)
+        rows["in"] = _adjacency(path, tensors, "in", metadata["num_arcs"], check_offsets)
         _check_same_size(path, rows["out"], rows["in"])
     _check_num_edges(path, metadata, rows["out"].num_arcs)
     kinds = (metadata["directed"], metadata["num_edges"], metadata["is_sorted"])
     return MappedParts(rows, *kinds, _label_arrays(path, tensors, rows["out"].num_vertices))
 
 
-def locate(path: FilePath) -> dict[str, tuple[int, np.dtype[Any], int]]:
-    """Return where the tensors lie in a native file, by name: first byte, element type, number of elements."""
-    start, header = _read_header(path)
-    tensors = {name: entry for name, entry in header.items() if name != "__metadata__" and entry["dtype"] in _DTYPES}
-    return {
-        name: (start + entry["data_offsets"][0], np.dtype(_DTYPES[entry["dtype"]]), entry["shape"][0])
-        for name, entry in tensors.items()
-        if len(entry["shape"]) == 1
-    }
-
-
-def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
+def write(graph: Graph, path: FilePath, *, reverse: bool = False, neighbors: str = "plain") -> None:
     """Write a graph as a native file.
 
     Args:
         graph: Any graph whose vertex labels are integers or strings, compressed or not.
         path: Where to write; an existing file is replaced in one step.
         reverse: Also store the incoming edges of a directed graph, so that they need not be built after reading.
+        neighbors: `plain` ids, `coded` ones, which are smaller and faster to be moved where a graph does not fit into
+            memory (`tgraph.open`), or `both`, of which `tgraph.open` uses what is faster on its disk.
+
+    >>> import tempfile, tgraph as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(tg.generate.web_like(3000, 8, seed=1), folder + "/web.safetensors", reverse=True, neighbors="coded")
+    ...     len(tg.bfs(tg.open(folder + "/web.safetensors", memory="1MiB"), 2999).levels)
+    3000
     """
     _check_not_compressed(path)
-    names = {"out": ("out_offsets", "out_targets", "weights"), "in": ("in_offsets", "in_sources", "in_weights")}
+    check_choice("neighbors", neighbors, NEIGHBORS)
+    names = _ROWS
     tensors: dict[str, Array] = {}
     metadata = graph_metadata(graph.directed, graph.num_edges, graph.is_sorted)
     if isinstance(graph, CompressedGraph):
-        _refuse_reverse(reverse)
+        _refuse_for_compressed(reverse=reverse, neighbors=neighbors)
         tensors, more = layer_tensors(graph)
         metadata |= more
         names = {}
     for side in names if reverse and graph.directed else tuple(names)[:1]:
         rows = zip(names[side], graph.adjacency(side).to_numpy(), strict=True)
         tensors |= {name: array for name, array in rows if array is not None}
+        if neighbors != "plain":
+            ids = tensors[names[side][1]] if neighbors == "both" else tensors.pop(names[side][1])
+            tensors |= coded_tensors(side, ids)
+            metadata["num_arcs"] = json.dumps(graph.num_arcs)
     tensors |= _label_tensors(graph)
     if graph.weighted:
         metadata["weight_range"] = json.dumps([value.item() for value in map(np.asarray, graph.weight_range)])
@@ -205,9 +212,13 @@ def write(graph: Graph, path: FilePath, *, reverse: bool = False) -> None:
         write_tensors(temporary, tensors, metadata)
 
 
-def _refuse_reverse(reverse: bool) -> None:
+def _refuse_for_compressed(reverse: bool, neighbors: str) -> None:
     if reverse:
         raise InvalidArgumentError("reverse=True is not for compressed graphs: their rows serve both directions")
+    if neighbors != "plain":
+        raise InvalidArgumentError(
+            f"neighbors={neighbors!r} is not for compressed graphs, which run in memory; write graph.decompress()"
+        )
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -264,88 +275,63 @@ def _property(path: FilePath, metadata: dict[str, str], name: str, kind: type) -
     return value
 
 
-def _map_tensors(path: FilePath) -> _Tensors:
-    """Return every tensor with the format's name of its type; those that no graph has stay bare bytes."""
-    start, header = _read_header(path)
-    data = map_file(path)[start:]
-    tensors = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        kind, array = entry["dtype"], data[begin:end]
-        if len(entry["shape"]) != 1:
-            kind = f"{kind} with {len(entry['shape'])} dimensions"
-        elif kind in _DTYPES:
-            is_aligned = not array.size or array.ctypes.data % np.dtype(_DTYPES[kind]).itemsize == 0
-            array = (array if is_aligned else array.copy()).view(_DTYPES[kind])
-        tensors[name] = (kind, array)
-    return tensors
-
-
-def _read_header(path: FilePath) -> tuple[int, dict[str, Any]]:
-    """Return where the tensors begin, and what the header says of each. The library has validated it before."""
-    with open(path, "rb") as file:
-        header_bytes = int.from_bytes(file.read(8), "little")
-        return 8 + header_bytes, json.loads(file.read(header_bytes))
-
-
-def map_file(path: FilePath, at_random: bool = False) -> Array:
-    """Map a file privately: writable for runtimes that ask for it, without ever changing the file.
-
-    `at_random` says that pages will be touched here and there, so that the system reads none ahead.
-    """
-    with open(path, "rb") as file:
-        try:
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        except OSError:
-            if sys.platform != "linux":
-                raise
-            # Linux wants to reserve memory for all pages, which a file larger than memory cannot have.
-            flags, protection = mmap.MAP_PRIVATE | _LINUX_MAP_NORESERVE, mmap.PROT_READ | mmap.PROT_WRITE
-            mapping = mmap.mmap(file.fileno(), 0, flags=flags, prot=protection)
-    if at_random and hasattr(mmap, "MADV_RANDOM"):
-        mapping.madvise(mmap.MADV_RANDOM)
-    return np.frombuffer(mapping, np.uint8)
-
-
-def forget_pages(mapped: Array) -> None:
-    """Let the system take back the pages of the file that an array is mapped from; they come again when touched."""
-    base: Any = mapped
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
-
-
-def _tensor(path: FilePath, tensors: _Tensors, name: str, dtypes: tuple[str, ...]) -> Array:
-    if name not in tensors:
-        raise FileFormatError(path, name, "is missing")
-    dtype, array = tensors[name]
-    if dtype not in dtypes:
-        raise FileFormatError(path, name, f"is {dtype}; it must be {' or '.join(dtypes)} with one dimension")
-    return array
-
-
 def _adjacency(
-    path: FilePath, tensors: _Tensors, offsets: str, neighbors: str, weights: str, check_rows: OffsetsCheck
+    path: FilePath, tensors: Tensors, side: str, num_arcs: int | None, check_rows: OffsetsCheck
 ) -> Adjacency:
-    offset_array = _tensor(path, tensors, offsets, ("I64",))
-    neighbor_array = _tensor(path, tensors, neighbors, ("I32", "I64"))
+    """Return the rows of one direction; neighbours that are only there coded are `CodedIds`."""
+    offsets, neighbors, weights = _ROWS[side]
+    offset_array = find_tensor(path, tensors, offsets, ("I64",))
+    is_coded = neighbors not in tensors and f"{side}_coded" in tensors
+    neighbor_array: Any
+    if is_coded:
+        neighbor_array = _coded_ids(path, tensors, side, num_arcs, offset_array.size - 1, check_rows)
+    else:
+        neighbor_array = find_tensor(path, tensors, neighbors, ("I32", "I64"))
     check_rows(path, offsets, offset_array, neighbor_array.size)
     expected = index_dtype(offset_array.size - 1)
     if neighbor_array.dtype != expected:
+        name = f"{side}_coded" if is_coded else neighbors
         raise FileFormatError(
-            path, neighbors, f"is {neighbor_array.dtype.name}; {offset_array.size - 1} vertices need {expected.name}"
+            path, name, f"is {neighbor_array.dtype.name}; {offset_array.size - 1} vertices need {expected.name}"
         )
     weight_array = None
     if weights in tensors:
-        weight_array = _tensor(path, tensors, weights, _WEIGHT_DTYPES)
+        weight_array = find_tensor(path, tensors, weights, _WEIGHT_DTYPES)
         if weight_array.size != neighbor_array.size:
             raise FileFormatError(path, weights, f"has {weight_array.size} entries for {neighbor_array.size} edges")
     return Adjacency(runtimes.get("numpy"), offset_array, neighbor_array, weight_array)
+
+
+def _coded_ids(
+    path: FilePath, tensors: Tensors, side: str, num_arcs: int | None, num_vertices: int, check_rows: OffsetsCheck
+) -> CodedIds:
+    coded = find_tensor(path, tensors, f"{side}_coded", ("U8",))
+    frames = find_tensor(path, tensors, f"{side}_frames", ("I64",))
+    if num_arcs is None:
+        raise FileFormatError(path, "metadata", "num_arcs is missing, which coded neighbours need")
+    check_rows(path, f"{side}_frames", frames, coded.size - PADDING_BYTES)
+    return CodedIds(path, f"{side}_coded", coded, frames, num_arcs, num_vertices)
+
+
+def _settled(rows: Adjacency, decode: bool) -> Adjacency:
+    """Return rows whose neighbours are an array, or which say that they are none."""
+    ids: Any = rows.neighbors
+    if not isinstance(ids, CodedIds):
+        return rows
+    if not decode:
+        return CodedRows(rows.runtime, rows.offsets, ids, rows.weights)
+    return Adjacency(rows.runtime, rows.offsets, ids[:], rows.weights)
+
+
+def _check_coded(
+    path: FilePath, tensors: Tensors, sides: dict[str, Adjacency | None], check_rows: OffsetsCheck
+) -> None:
+    """Raise where coded neighbours are something else than the ids beside them."""
+    for side, rows in sides.items():
+        if rows is not None and f"{side}_coded" in tensors and _ROWS[side][1] in tensors:
+            ids = _coded_ids(path, tensors, side, rows.num_arcs, rows.num_vertices, check_rows)
+            if not np.array_equal(ids[:], rows.neighbors):
+                raise FileFormatError(path, f"{side}_coded", f"holds other neighbours than {_ROWS[side][1]}")
 
 
 def _check_same_size(path: FilePath, out: Adjacency, reverse: Adjacency) -> None:
@@ -362,24 +348,24 @@ def _check_num_edges(path: FilePath, metadata: dict[str, Any], num_arcs: int) ->
         raise FileFormatError(path, "metadata", f"num_edges is {found}, which {num_arcs} stored directions contradict")
 
 
-def _label_arrays(path: FilePath, tensors: _Tensors, num_vertices: int) -> dict[str, Array]:
+def _label_arrays(path: FilePath, tensors: Tensors, num_vertices: int) -> dict[str, Array]:
     """Return the tensors of labels, none where there are no labels; their sizes fit."""
     if "vertex_labels" in tensors:
-        labels = _tensor(path, tensors, "vertex_labels", ("I64",))
+        labels = find_tensor(path, tensors, "vertex_labels", ("I64",))
         if labels.size != num_vertices:
             raise FileFormatError(path, "vertex_labels", f"has {labels.size} entries for {num_vertices} vertices")
         return {"vertex_labels": labels}
     if "vertex_label_bytes" not in tensors:
         return {}
-    raw = _tensor(path, tensors, "vertex_label_bytes", ("U8",))
-    offsets = _tensor(path, tensors, "vertex_label_offsets", ("I64",))
+    raw = find_tensor(path, tensors, "vertex_label_bytes", ("U8",))
+    offsets = find_tensor(path, tensors, "vertex_label_offsets", ("I64",))
     check_offsets(path, "vertex_label_offsets", offsets, raw.size)
     if offsets.size != num_vertices + 1:
         raise FileFormatError(path, "vertex_label_offsets", f"has {offsets.size} entries for {num_vertices} vertices")
     return {"vertex_label_bytes": raw, "vertex_label_offsets": offsets}
 
 
-def _read_labels(path: FilePath, tensors: _Tensors, num_vertices: int) -> Array | None:
+def _read_labels(path: FilePath, tensors: Tensors, num_vertices: int) -> Array | None:
     arrays = _label_arrays(path, tensors, num_vertices)
     if "vertex_label_bytes" not in arrays:
         return arrays.get("vertex_labels")
@@ -429,41 +415,3 @@ def graph_metadata(directed: bool, num_edges: int, is_sorted: bool) -> dict[str,
         "num_edges": json.dumps(int(num_edges)),
         "is_sorted": json.dumps(bool(is_sorted)),
     }
-
-
-def read_tensors(path: FilePath) -> tuple[dict[str, Array], dict[str, str]]:
-    """Return the mapped tensors and the metadata of any file that `write_tensors` made."""
-    metadata: dict[str, str] = _read_header(path)[1].get("__metadata__", {})
-    return {name: array for name, (_, array) in _map_tensors(path).items()}, metadata
-
-
-def write_parts(path: Path, parts: dict[str, tuple[Path, np.dtype[Any]]], metadata: dict[str, str]) -> None:
-    """Write the file from tensors that lie in files of their own: name to file and element type."""
-    ordered = sorted(parts.items(), key=lambda item: -item[1][1].itemsize)
-    sizes = [(name, dtype, part.stat().st_size // dtype.itemsize) for name, (part, dtype) in ordered]
-    with path.open("wb") as file:
-        file.write(_header(sizes, metadata))
-        for _, (part, _dtype) in ordered:
-            with part.open("rb") as content:
-                shutil.copyfileobj(content, file, 1 << 24)
-
-
-def write_tensors(path: Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
-    """Write the safetensors layout straight from the arrays; the library would copy them all in memory first."""
-    ordered = sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize)  # keeps every tensor aligned
-    with path.open("wb") as file:
-        file.write(_header([(name, array.dtype, array.size) for name, array in ordered], metadata))
-        for _, array in ordered:
-            np.ascontiguousarray(array).astype(_DTYPES[_NAMES[array.dtype]], copy=False).tofile(file)
-
-
-def _header(tensors: list[tuple[str, np.dtype[Any], int]], metadata: dict[str, str]) -> bytes:
-    """Return what stands before tensors (name, type, size) that follow one behind the other."""
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, dtype, size in tensors:
-        begin, end = end, end + size * dtype.itemsize
-        header[name] = {"dtype": _NAMES[dtype], "shape": [size], "data_offsets": [begin, end]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text

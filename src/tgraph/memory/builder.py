@@ -27,9 +27,11 @@ from tgraph.errors import InvalidArgumentError, StoreReadError, check_choice
 from tgraph.graph.build import DUPLICATES, SELF_LOOPS
 from tgraph.graph.random_weights import check_whole
 from tgraph.io import check_file, format_of
+from tgraph.io.coded_store import NEIGHBORS
 from tgraph.io.edge_chunks import STRING, EdgeChunk, EdgeChunks, open_chunks
 from tgraph.io.files import replacing
-from tgraph.io.store import graph_metadata, write_parts
+from tgraph.io.store import graph_metadata
+from tgraph.io.tensor_file import write_parts
 from tgraph.memory.edge_runs import ExternalSort, NumberedEdges, Side
 from tgraph.memory.far_file import identify
 from tgraph.memory.given_chunks import Chunk, given_chunks
@@ -49,6 +51,7 @@ def build_file(
     memory: int | str = "1GiB",
     directed: bool | None = None,
     reverse: bool = True,
+    neighbors: str = "plain",
     duplicates: str = "keep",
     self_loops: str = "keep",
     labels: str | None = "auto",
@@ -71,6 +74,7 @@ def build_file(
         directed: If False, every edge is stored in both directions (a self-loop once). None: as a native file says,
             and True for others.
         reverse: Also store the incoming edges of a directed graph.
+        neighbors: `plain` ids, `coded` ones, which are smaller, or `both`; see `tgraph.write`.
         duplicates: What becomes of edges that occur more than once: `keep` all; keep the `first`, `last`, `min` or
             `max` weight; `sum` the weights; or raise an `error`.
         self_loops: `keep` edges from a vertex to itself, `drop` them, or raise an `error`.
@@ -96,11 +100,13 @@ def build_file(
     """
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("self_loops", self_loops, SELF_LOOPS)
+    check_choice("neighbors", neighbors, NEIGHBORS)
     if labels not in ("auto", None):
         raise InvalidArgumentError(f"labels={labels!r} is not known; use 'auto' or None")
     _check_path(path)
     count = None if num_vertices is None else check_whole("num_vertices", num_vertices, 0)
-    build = _Build(Budget(parse_bytes("memory", memory)), say, duplicates, self_loops, reverse, labels is None)
+    how = duplicates, self_loops, reverse, neighbors, labels is None
+    build = _Build(Budget(parse_bytes("memory", memory)), say, *how)
     with (
         _naming_full_disk(path),
         replacing(path) as temporary,
@@ -119,6 +125,7 @@ class _Build:
     duplicates: str
     self_loops: str
     reverse: bool
+    neighbors: str
     are_numbers: bool
 
     def room(self, purpose: str, least: int) -> int:
@@ -146,6 +153,9 @@ class _Build:
         for name, side in sides.items():
             for row in sort.sort(side):
                 self.say(f"{row:,} of {num_vertices:,} vertices sorted by their {name}-edges")
+            if self.neighbors != "plain":
+                self.say(f"coding the {name}-edges")
+                side.code_neighbors(self.budget.free, keeps_plain=self.neighbors == "both")
         self._write(sides, labels, is_directed, out)
 
     def _choose_numbers(self, source: EdgeChunks, count: int | None, folder: Path) -> VertexNumbers:
@@ -211,10 +221,12 @@ class _Build:
             )
         num_edges = side.num_arcs if directed else (side.num_arcs + side.num_loops) // 2
         metadata = graph_metadata(directed, num_edges, is_sorted=True)
+        if self.neighbors != "plain":
+            metadata["num_arcs"] = json.dumps(side.num_arcs)
         if "weights" in side.dtypes:
             metadata["weight_range"] = json.dumps(side.weight_range or (1, 1, 0))
-        parts = side.parts("out_offsets", "out_targets", "weights")
-        parts |= sides["in"].parts("in_offsets", "in_sources", "in_weights") if "in" in sides else {}
+        parts = side.parts("out_targets", "weights")
+        parts |= sides["in"].parts("in_sources", "in_weights") if "in" in sides else {}
         parts |= labels
         self.say(f"writing {num_edges:,} edges")
         write_parts(out, parts, metadata)

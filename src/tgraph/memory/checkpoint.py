@@ -18,7 +18,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.io.files import replacing
-from tgraph.io.store import read_tensors, write_tensors
+from tgraph.io.tensor_file import read_tensors, write_tensors
 from tgraph.runtime import Array
 
 SECONDS_BETWEEN = 20.0  # from the end of one saving to the beginning of the next

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +13,9 @@ import numpy as np
 from tgraph.budget import Budget, format_bytes
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError
+from tgraph.io.coded_store import CODED_DTYPE, check_can_be_coded
 from tgraph.io.files import write_array
+from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, encode_ids
 from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.kernels.cpu.partition import Edges, group_edges
@@ -22,6 +25,8 @@ from tgraph.runtime import Array
 
 NumberedEdges: TypeAlias = tuple[Array, Array, "Array | None"]  # sources, targets, weights
 
+CODING_BYTES = 16  # of memory for a neighbour that is coded: the id, and its bytes twice
+MOST_CODED = 1 << 22  # at a time
 RUNS = 256  # that rows are cut into at a time
 SORTING_COPIES = 5  # of a run's bytes that sorting it needs in memory
 SPILL_COPIES = 4  # of an edge's record while it is put into its run
@@ -53,10 +58,31 @@ class Side:
     def __post_init__(self) -> None:
         self.folder.mkdir()
 
-    def parts(self, offsets: str, neighbors: str, weights: str) -> Parts:
-        """Return the parts of a native file under these names."""
-        names = {"offsets": offsets, "neighbors": neighbors, "weights": weights}
+    def parts(self, neighbors: str, weights: str) -> Parts:
+        """Return the parts of a native file; neighbours and weights under these names."""
+        own = {kind: f"{self.folder.name}_{kind}" for kind in self.dtypes}
+        names = {**own, "neighbors": neighbors, "weights": weights}
         return {names[kind]: (self.folder / kind, dtype) for kind, dtype in self.dtypes.items()}
+
+    def code_neighbors(self, room_bytes: int, keeps_plain: bool) -> None:
+        """Write the neighbours coded, beside the ids or instead of them, with so many bytes of memory."""
+        check_can_be_coded(self.dtypes["neighbors"])
+        step = max(min(room_bytes // CODING_BYTES, MOST_CODED) // FRAME_IDS, 1) * FRAME_IDS
+        names, done = ("neighbors", "coded", "frames"), 0
+        with ExitStack() as stack:
+            modes = zip(names, ("rb", "wb", "wb"), strict=True)
+            plain, coded, frames = (stack.enter_context((self.folder / name).open(mode)) for name, mode in modes)
+            write_array(frames, np.zeros(1, np.int64))
+            while (ids := np.fromfile(plain, CODED_DTYPE, step)).size:
+                content, begins = encode_ids(ids)
+                write_array(coded, content)
+                write_array(frames, begins[1:] + done)
+                done += content.size
+            write_array(coded, np.zeros(PADDING_BYTES, np.uint8))
+        self.dtypes |= {"coded": np.dtype(np.uint8), "frames": np.dtype(np.int64)}
+        if not keeps_plain:
+            del self.dtypes["neighbors"]
+            (self.folder / "neighbors").unlink()
 
 
 class ExternalSort:

@@ -7,10 +7,14 @@ import math
 import numpy as np
 
 from tgraph.budget import Budget
+from tgraph.errors import InvalidArgumentError
 from tgraph.layout.partition import Block, cut_by_edges
-from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.coded_array import CodedArray, decoded_ids_per_second, is_faster_coded
+from tgraph.memory.coded_loader import CodedLoader
+from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
 from tgraph.memory.far_graph import FarGraph
-from tgraph.memory.loader import BUFFERS, BlockLoader
+from tgraph.memory.link import link_for
+from tgraph.memory.loader import BUFFERS, BlockLoader, EdgeArrays
 from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
 from tgraph.runtime import Array
 
@@ -27,9 +31,11 @@ FIXED_BYTES = 512 << 10  # of Python's objects and threads: with a sixteenth, st
 class EdgeStream:
     """Offsets near, neighbours and weights in blocks. Whoever uses it takes what it needs first, then calls `cut`."""
 
-    def __init__(self, graph: FarGraph, direction: str, with_weights: bool, budget: Budget) -> None:
-        neighbors, weights = graph.far_rows(direction)
-        self._arrays = neighbors, weights if with_weights else None
+    def __init__(
+        self, graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
+    ) -> None:
+        """Read the offsets; with `in_place`, neighbours will be used in the mapped file, so they must not be coded."""
+        weights = graph.far_rows(direction)[1]
         self._budget, self._direction, self._kept_bytes = budget, direction, 0
         self._cached_bytes = self._row_bytes = 0
         graph.adjacency(direction)  # raises if the file does not have it
@@ -39,16 +45,41 @@ class EdgeStream:
         with graph.open_file() as file:
             read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes))
             self.offsets: Array = read.wait()
+            neighbors = find_neighbors(graph, direction, file, budget, in_place)
+        self._arrays: EdgeArrays = neighbors, weights if with_weights else None
         self.blocks: list[Block] = []
 
     @property
-    def arrays(self) -> tuple[FarArray, FarArray | None]:
-        """Where neighbours and weights lie in the file; no weights if nobody asked for them."""
-        return self._arrays
+    def is_coded(self) -> bool:
+        """Whether neighbours are decoded when they come near."""
+        return isinstance(self._arrays[0], CodedArray)
+
+    @property
+    def place_of_rows(self) -> tuple[int, int]:
+        """Where neighbours begin in the file and the bytes of one; a frame of coded ones counts as a page."""
+        neighbors = self._arrays[0]
+        return 0 if isinstance(neighbors, CodedArray) else neighbors.position, neighbors.dtype.itemsize
+
+    def bytes_to_move(
+        self, numbers: list[int], requests: Array, page_bytes: Array
+    ) -> tuple[Array, Array, Array | None]:
+        """Return what moving whole blocks takes, their active rows alone, and using these in place.
+
+        `requests` and `page_bytes` are those of the neighbours of active rows, counted by `place_of_rows`. The last is
+        None where reading in place brings the same pages.
+        """
+        blocks, arrays = [self.blocks[number] for number in numbers], [array for array in self._arrays if array]
+        moved = [sum(array.moved_bytes(block.first_edge, block.last_edge) for array in arrays) for block in blocks]
+        neighbors = self._arrays[0]
+        row_bytes = page_bytes * (self.edge_bytes / neighbors.dtype.itemsize)
+        if not isinstance(neighbors, CodedArray):
+            return np.array(moved), row_bytes, None
+        coded_bytes = page_bytes * (neighbors.bytes_per_id / neighbors.dtype.itemsize) + requests * ALIGNMENT
+        return np.array(moved), row_bytes - page_bytes + coded_bytes, np.full(len(numbers), np.inf)
 
     @property
     def edge_bytes(self) -> int:
-        """The bytes of one edge in the file."""
+        """The bytes of one edge where it is computed on."""
         return sum(array.dtype.itemsize for array in self._arrays if array is not None)
 
     @property
@@ -84,7 +115,7 @@ class EdgeStream:
         budget = self._budget
         slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
         available = max(int((budget.free - slack) * part), 0)
-        all_stay = int(self.offsets[-1]) * self.edge_bytes + self._spare_bytes <= available and not all_in_rows
+        all_stay = self._bytes_that_stay + self._spare_bytes <= available and not all_in_rows
         if self._choose_block_bytes(available) >= in_rows_from and not all_stay:
             self._row_bytes = available // ROW_PART
             budget.take(f"{self._direction} rows", self._row_bytes)
@@ -94,14 +125,25 @@ class EdgeStream:
         largest = max((block.num_edges for block in self.blocks), default=0)
         buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
         all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
-        if all_bytes <= available and all(block.is_whole for block in self.blocks):
+        if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
+        if self.is_coded and budget.free - slack < buffer_bytes:  # raises, with a limit whose slack stays free too
+            with_slack = (budget.used + buffer_bytes) * 16 // 13 + 1
+            budget.take(f"{self._direction} buffers", with_slack - budget.used)
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
         budget.take(f"{self._direction} kept blocks", self._kept_bytes)
-        if buffer_bytes and not all_in_rows:
+        if buffer_bytes and not all_in_rows and not self.is_coded:
             self.blocks = self._join_those_that_stay(edges_per_block)
+
+    @property
+    def _bytes_that_stay(self) -> int:
+        """The bytes of all edges, in the form in which blocks stay near."""
+        neighbors, num_edges = self._arrays[0], int(self.offsets[-1])
+        if not isinstance(neighbors, CodedArray):
+            return num_edges * self.edge_bytes
+        return neighbors.moved_bytes(0, num_edges) + num_edges * (self.edge_bytes - neighbors.dtype.itemsize)
 
     @property
     def _spare_bytes(self) -> int:
@@ -126,12 +168,15 @@ class EdgeStream:
         moves F bytes which do not stay, with buffers for B blocks of b bytes, takes the least where
         (F + B * b) * (1 + BYTES_PER_BLOCK / b) is smallest.
         """
-        too_many = int(self.offsets[-1]) * self.edge_bytes - available
+        too_many = self._bytes_that_stay - available
+        if self.is_coded:  # every block costs its time, also one that stays
+            too_many = int(self.offsets[-1]) * self.edge_bytes
         if too_many > 0:
             wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
         else:
             wanted = available // BLOCKS_THAT_STAY
-        return min(BLOCK_BYTES, max(min(wanted, available // 4), SMALLEST_BLOCK_BYTES))
+        spare = self._arrays[0].buffer_bytes(0) if self.is_coded else 0
+        return min(BLOCK_BYTES, max(min(wanted, available // 4 - spare), SMALLEST_BLOCK_BYTES))
 
     def _room_for_cache(self, part: float) -> int:
         """Take room for a cache from that of blocks that stay near; return its bytes, 0 for none."""
@@ -156,9 +201,37 @@ class EdgeStream:
 
     def release(self) -> None:
         """Give back what was taken of the budget; the stream is of no use then."""
-        for purpose in ("offsets", "rows", "buffers", "cache", "kept blocks"):
+        for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
             self._budget.release(f"{self._direction} {purpose}")
 
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
-        return BlockLoader(file, self._arrays, self.offsets, self.blocks, self._kept_bytes, self._row_bytes)
+        cut = self.offsets, self.blocks, self._kept_bytes, self._row_bytes
+        neighbors, weights = self._arrays
+        if isinstance(neighbors, CodedArray):
+            return CodedLoader(file, (neighbors, weights), *cut)
+        return BlockLoader(file, self._arrays, *cut)
+
+
+def find_neighbors(
+    graph: FarGraph, direction: str, file: FarFile, budget: Budget, in_place: bool
+) -> FarArray | CodedArray:
+    """Return the neighbours that are to be read: coded ones, if there are no others or moving them is faster."""
+    plain, places = graph.far_rows(direction)[0], graph.far_coded(direction)
+    if places is None or (in_place and plain is not None):
+        assert plain is not None  # a file has one of them
+        return plain
+    if in_place:
+        raise InvalidArgumentError(
+            f"transfer='zero_copy' uses neighbours in place, and those of {graph.path} are coded; use another "
+            "transfer, or write the file with neighbors='both'"
+        )
+    coded, frames = places
+    if plain is not None:
+        sizes = plain.size, plain.num_bytes, coded.num_bytes
+        if not is_faster_coded(link_for(graph.path), *sizes, decoded_ids_per_second()):
+            return plain
+    num_bytes = aligned_bytes(frames.num_bytes)
+    budget.take(f"{direction} frames", num_bytes)
+    begins = file.start_read(frames, 0, frames.size, make_buffer(num_bytes)).wait()
+    return CodedArray(coded, begins, graph.num_arcs, graph.num_vertices, graph.path)

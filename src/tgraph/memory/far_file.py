@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tgraph.errors import StoreReadError
-from tgraph.io.store import map_file
+from tgraph.io.tensor_file import map_file
 from tgraph.runtime import Array
 
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
@@ -71,16 +72,33 @@ class FarArray:
         """The bytes of all elements."""
         return self.size * self.dtype.itemsize
 
+    def buffer_bytes(self, num_elements: int) -> int:
+        """Return the bytes of a buffer for so many elements that follow each other."""
+        return aligned_bytes(num_elements * self.dtype.itemsize)
+
+    def moved_bytes(self, first: int, last: int) -> int:
+        """Return the bytes of the elements from `first` to `last` (not included)."""
+        return (last - first) * self.dtype.itemsize
+
+    def start_read(self, file: FarFile, first: int, last: int, buffer: Array) -> PendingRead:
+        """Begin to read the elements from `first` to `last` (not included) into a buffer of `buffer_bytes`."""
+        return file.start_read(self, first, last, buffer)
+
 
 class PendingRead:
     """A read under way; `wait` returns the elements."""
 
     def __init__(self, futures: list[Future[None]], view: Array) -> None:
-        self._futures, self._view = futures, view
+        self.futures, self._view = futures, view
+
+    @staticmethod
+    def ended() -> PendingRead:
+        """Return a read of nothing."""
+        return PendingRead([], np.empty(0, np.uint8))
 
     def wait(self) -> Array:
         """Return the elements when they are there, or raise what went wrong."""
-        for future in self._futures:
+        for future in self.futures:
             future.result()
         return self._view
 
@@ -143,6 +161,29 @@ class FarFile:
             if batch.size
         ]
         return PendingRead(futures, buffer[: int(places[-1])].view(dtype))
+
+    def start_then(self, read: PendingRead, finish: Callable[[], None], view: Array) -> PendingRead:
+        """Let the thread that ends a read call `finish`, before anybody gets the elements; these are `view` then."""
+        if not read.futures:
+            return PendingRead([self._readers.submit(finish)], view)
+        finished, lock, left = Future[None](), threading.Lock(), len(read.futures)
+
+        def end_one(_: Future[None]) -> None:
+            nonlocal left
+            with lock:
+                left -= 1
+                if left:
+                    return
+            try:
+                read.wait()
+                finish()
+                finished.set_result(None)
+            except BaseException as error:
+                finished.set_exception(error)
+
+        for future in read.futures:
+            future.add_done_callback(end_one)
+        return PendingRead([finished], view)
 
     def mapped(self, array: FarArray) -> Array:
         """Return an array as mapped memory: the system reads the pages that are touched, and no others."""

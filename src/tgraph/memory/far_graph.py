@@ -15,6 +15,7 @@ from tgraph.gaps import check_gap
 from tgraph.graph import Adjacency, Graph
 from tgraph.io import store
 from tgraph.io.rows import check_parts_of_offsets
+from tgraph.io.tensor_file import forget_pages, locate
 from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
 from tgraph.runtime import Array, Tensor
@@ -23,6 +24,7 @@ _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
 _BYTES_PER_READER = 4 << 20  # of the budget: a thread that reads takes 60 KiB, of its own and of the system
 _OFFSETS = {"out": "out_offsets", "in": "in_offsets"}
 _TURNED = {"out_offsets": "in_offsets", "in_offsets": "out_offsets"}
+_TURNED |= {"out_coded": "in_coded", "out_frames": "in_frames", "in_coded": "out_coded", "in_frames": "out_frames"}
 _TURNED |= {"out_targets": "in_sources", "weights": "in_weights", "in_sources": "out_targets", "in_weights": "weights"}
 
 
@@ -65,7 +67,7 @@ class FarGraph(Graph):
     @property
     def has_in_edges(self) -> bool:
         """Whether the rows of incoming edges are in the file too, or the same as those of outgoing ones."""
-        return not self.directed or "in_sources" in self._places
+        return not self.directed or "in_offsets" in self._places
 
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every vertex, `[V] int64`, from offsets that are not mapped."""
@@ -89,11 +91,18 @@ class FarGraph(Graph):
         self._check_has(direction)
         return super().adjacency(direction)
 
-    def far_rows(self, direction: str) -> tuple[FarArray, FarArray | None]:
-        """Return where the neighbours and the weights of one direction lie in the file."""
+    def far_rows(self, direction: str) -> tuple[FarArray | None, FarArray | None]:
+        """Return where the neighbours, None if they are only there coded, and the weights of one direction lie."""
         self._check_has(direction)
         neighbors, weights = _NAMES["out" if not self.directed else direction]
-        return self._places[neighbors], self._places.get(weights)
+        return self._places.get(neighbors), self._places.get(weights)
+
+    def far_coded(self, direction: str) -> tuple[FarArray, FarArray] | None:
+        """Return where the coded neighbours of one direction and the beginnings of their frames lie, if they are."""
+        self._check_has(direction)
+        side = direction if self.directed else "out"
+        names = f"{side}_coded", f"{side}_frames"
+        return (self._places[names[0]], self._places[names[1]]) if names[0] in self._places else None
 
     def far_offsets(self, direction: str) -> FarArray:
         """Return where the offsets of one direction lie in the file."""
@@ -200,18 +209,18 @@ def open(
         mapped = store.read(path, check="offsets", runtime="torch", device="cpu")
         return leave_in_host_memory(mapped, memory, device, pins=False)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
-    graph = store.map_graph(path, check_rows=_check_far_offsets)
+    graph = store.map_graph(path, check_rows=_check_far_offsets, decode=False)
     if graph.is_compressed:
         raise InvalidArgumentError(f"{os.fspath(path)} holds a compressed graph, which runs in memory; use tgraph.read")
-    store.forget_pages(graph.adjacency("out").to_numpy()[1])
+    forget_pages(graph.adjacency("out").offsets)
     name = runtimes.get(runtime).name
     check_gap("out_of_memory", name)
     graph = graph.to(name)
-    places = {name: FarArray(*place) for name, place in store.locate(path).items()}
+    places = {name: FarArray(*place) for name, place in locate(path).items()}
     for name, place in places.items():
         if place.position % place.dtype.itemsize:
             raise FileFormatError(path, name, "does not begin at a multiple of its element size; write the file again")
-    reverse = graph.adjacency("in") if graph.directed and "in_sources" in places else None
+    reverse = graph.adjacency("in") if graph.directed and "in_offsets" in places else None
     return FarGraph(
         graph.adjacency("out"),
         path=os.fspath(path),
@@ -230,4 +239,4 @@ def open(
 def _check_far_offsets(path: str | os.PathLike[str], name: str, _mapped: Array, num_arcs: int) -> None:
     """Check offsets past the page cache: pages of a mapped file come with megabytes that nobody asked for."""
     with FarFile(path, requests_in_flight=1) as file:
-        check_parts_of_offsets(path, name, file.parts(FarArray(*store.locate(path)[name])), num_arcs)
+        check_parts_of_offsets(path, name, file.parts(FarArray(*locate(path)[name])), num_arcs)

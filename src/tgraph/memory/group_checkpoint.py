@@ -19,7 +19,7 @@ import numpy as np
 from tgraph.errors import InvalidArgumentError, StoreReadError
 from tgraph.group import Group
 from tgraph.io.files import replacing
-from tgraph.io.store import read_tensors, write_tensors
+from tgraph.io.tensor_file import read_tensors, write_tensors
 from tgraph.memory import checkpoint
 from tgraph.memory.checkpoint import fingerprint
 from tgraph.runtime import Array

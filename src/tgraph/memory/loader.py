@@ -10,18 +10,21 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, aligned_bytes, make_buffer
+from tgraph.memory.coded_array import CodedArray
+from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffer
 from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
 BUFFERS = 3  # one is computed on, the others are filled
 BYTES_PER_ROW = 320  # that is moved alone: where it lies, in every load under way, and while that is found out
+
+EdgeArrays: TypeAlias = tuple[FarArray | CodedArray, FarArray | None]  # neighbours, and weights if they are wanted
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class BlockLoader:
     def __init__(
         self,
         file: FarFile,
-        arrays: tuple[FarArray, FarArray | None],
+        arrays: EdgeArrays,
         offsets: Array,
         blocks: Sequence[Block],
         kept_bytes: int,
@@ -60,14 +63,14 @@ class BlockLoader:
         self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
-        passing = [block.num_edges for number, block in enumerate(blocks) if number not in self._to_keep]
+        passing = [block.num_edges for number, block in enumerate(blocks) if self._passes(number)]
         largest = max(passing or [block.num_edges for block in blocks], default=0)
         self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
 
     @staticmethod
-    def bytes_for(arrays: tuple[FarArray, FarArray | None], num_edges: int) -> int:
+    def bytes_for(arrays: EdgeArrays, num_edges: int) -> int:
         """Return the bytes of near memory for a block with so many edges."""
-        return sum(aligned_bytes(num_edges * array.dtype.itemsize) for array in arrays if array is not None)
+        return sum(array.buffer_bytes(num_edges) for array in arrays if array is not None)
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -150,7 +153,7 @@ class BlockLoader:
         while coming and coming[0].way == way and coming[0][:2] > last:
             more = self._active_rows(coming[0], active)
             if more.rows.size:
-                room = [left - plan.num_bytes for left, plan in zip(room, more.plans, strict=False)]
+                room = [left - plan.near_bytes for left, plan in zip(room, more.plans, strict=False)]
                 num_rows += more.rows.size
                 if joined and (num_rows > self._most_rows or any(left < 0 for left in room)):
                     break
@@ -162,50 +165,74 @@ class BlockLoader:
 
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
-        block, is_kept = self.blocks[number], number in self._to_keep
+        buffers, reads = self._read_block(number, free)
+        return _Load(number, self.blocks[number], buffers, reads, is_kept=not self._passes(number))
+
+    def _read_block(self, number: int, free: list[list[Array]]) -> tuple[list[Array], list[PendingRead]]:
+        block = self.blocks[number]
+        self._note_moved(block)
+        buffers = free.pop() if self._passes(number) else self._make_buffers(block.num_edges)
+        pairs, edges = zip(self._arrays, buffers, strict=True), (block.first_edge, block.last_edge)
+        return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
+
+    def _note_moved(self, block: Block) -> None:
         self._moved.num_blocks["filter"] += 1
-        buffers = self._make_buffers(block.num_edges) if is_kept else free.pop()
-        reads = []
-        for array, buffer in zip(self._arrays, buffers, strict=True):
-            reads.append(self._file.start_read(array, block.first_edge, block.last_edge, buffer))
-            self._moved.num_bytes["filter"] += block.num_edges * array.dtype.itemsize
-        return _Load(number, block, buffers, reads, is_kept=is_kept)
+        self._moved.num_bytes["filter"] += sum(a.moved_bytes(block.first_edge, block.last_edge) for a in self._arrays)
 
     def _active_rows(self, part: _Part, active: Array) -> _Rows:
         block = replace(self.blocks[part.number], first_row=part.first_row, last_row=part.last_row)
         rows, firsts, lasts = list_rows(active, self._offsets, block)
         is_planned = part.way == "compact" and rows.size > 0
-        plans = [plan_compact(array, firsts, lasts) for array in self._arrays] if is_planned else []
+        plans = [self._plan(array, firsts, lasts) for array in self._arrays] if is_planned else []
         return _Rows(part.number, self.blocks[part.number], rows, firsts, lasts, plans)
+
+    def _plan(self, array: Any, firsts: Array, lasts: Array) -> Any:
+        """Plan to read the edges `firsts[i]` to `lasts[i]` of an array: what is read, and where each row will begin."""
+        return plan_compact(array, firsts, lasts)
+
+    def _join_plans(self, place: int, parts: list[_Rows], rows: _Rows) -> Any:
+        """Return one plan for the rows of all parts, of the array at a place."""
+        return CompactRows.join([part.plans[place] for part in parts], self._arrays[place].dtype.itemsize)
+
+    def _start_plan(self, array: Any, planned: Any, buffer: Array) -> PendingRead:
+        end = array.position + array.num_bytes
+        return self._file.start_ranges(planned.ranges, end, buffer, array.dtype)
 
     def _start_rows(self, parts: list[_Rows], buffers: list[Array]) -> _Load:
         """Begin to read the pages of some rows."""
         rows, reads, starts = _Rows.join(parts), [], []
         for place, (array, buffer) in enumerate(zip(self._arrays, buffers, strict=True)):
-            planned = CompactRows.join([part.plans[place] for part in parts], array.dtype.itemsize)
-            end = array.position + array.num_bytes
-            reads.append(self._file.start_ranges(planned.ranges, end, buffer, array.dtype))
+            planned = self._join_plans(place, parts, rows)
+            reads.append(self._start_plan(array, planned, buffer))
             starts.append(planned.starts)
             self._moved.num_bytes["compact"] += planned.num_bytes
         return _Load(rows.number, rows.block, buffers, reads, rows.listed(starts[0], starts[-1]))
 
     def _map(self, rows: _Rows) -> _Load:
         """Give some rows as the file has them; their pages come when they are touched."""
-        reads = [PendingRead([], self._file.mapped(array)) for array in self._arrays]
+        reads = [PendingRead([], self._file.mapped(array)) for array in self._arrays if isinstance(array, FarArray)]
         return _Load(rows.number, rows.block, [], reads, rows.listed(rows.firsts, rows.firsts))
 
     def _choose_kept(self, kept_bytes: int) -> set[int]:
         """Return the first blocks that fit; pieces of a long row pass by in order."""
         chosen = set()
         for number, block in enumerate(self.blocks):
-            size = sum(aligned_bytes(block.num_edges * array.dtype.itemsize) for array in self._arrays)
+            size = self._near_bytes(block)
             if block.is_whole and size <= kept_bytes:
                 chosen.add(number)
                 kept_bytes -= size
         return chosen
 
     def _make_buffers(self, num_edges: int) -> list[Array]:
-        return [make_buffer(aligned_bytes(num_edges * array.dtype.itemsize)) for array in self._arrays]
+        return [make_buffer(array.buffer_bytes(num_edges)) for array in self._arrays]
+
+    def _near_bytes(self, block: Block) -> int:
+        """Return the bytes of a block that stays near."""
+        return sum(array.buffer_bytes(block.num_edges) for array in self._arrays)
+
+    def _passes(self, number: int) -> bool:
+        """Say whether a block is computed on in a buffer that others are computed on too."""
+        return number not in self._to_keep
 
 
 class _Part(NamedTuple):
@@ -226,7 +253,7 @@ class _Rows:
     rows: Array
     firsts: Array
     lasts: Array
-    plans: list[CompactRows] = field(default_factory=list)  # one per array, where the rows are to be read
+    plans: list[Any] = field(default_factory=list)  # one per array, where the rows are to be read
 
     @staticmethod
     def join(parts: list[_Rows]) -> _Rows:

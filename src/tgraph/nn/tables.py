@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from tgraph.errors import FileFormatError, InvalidArgumentError
-from tgraph.io.store import map_file
+from tgraph.io.tensor_file import map_file
 from tgraph.nn.rows import shared_tensor
 
 _DTYPES = {

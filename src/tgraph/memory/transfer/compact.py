@@ -33,6 +33,11 @@ class CompactRows:
         """The bytes that are read."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
+    @property
+    def near_bytes(self) -> int:
+        """The bytes of a buffer that this needs, behind others."""
+        return self.num_bytes
+
     @staticmethod
     def join(plans: list[CompactRows], itemsize: int) -> CompactRows:
         """Return one plan that reads what several do, behind each other; elements have `itemsize` bytes.

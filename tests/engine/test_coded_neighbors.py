@@ -1,0 +1,163 @@
+"""Graphs in files whose neighbours are coded: the answers of memory, fewer bytes moved, damage said."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file
+
+import tgraph as tg
+from small_graphs import SmallGraph, small_graphs
+from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
+from tgraph.memory import FarGraph, Link, edge_stream
+from user_programs import WidestPath
+
+EXACT = {
+    "bfs": lambda graph, **how: tg.bfs(graph, 0, parents=False, **how),
+    "sssp": lambda graph, **how: tg.sssp(graph, 0, parents=False, **how),
+    "wcc": lambda graph, **_: tg.wcc(graph),
+    "widest": lambda graph, **how: tg.run(WidestPath(0), graph, **how),
+}
+SCORES = {
+    "pagerank": lambda graph, **_: tg.pagerank(graph, tol_l1=0, max_iterations=20),
+    "hits": lambda graph, **_: tg.hits(graph, max_iterations=20),
+    "changes": lambda graph, **_: tg.pagerank(graph, tol_l1=1e-13, max_iterations=3000, **by_changes(graph)),
+}
+
+
+def by_changes(graph: tg.Graph) -> dict[str, str]:
+    return {"schedule": "delta"} if isinstance(graph, FarGraph) else {}
+
+
+@contextmanager
+def stored(graph: tg.Graph, memory: int | str = "1MiB", neighbors: str = "coded") -> Iterator[FarGraph]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "graph.safetensors")
+        tg.write(graph, path, reverse=True, neighbors=neighbors)
+        yield tg.open(path, memory, "numpy")
+
+
+def assert_same(name: str, near: Any, far: Any) -> None:
+    assert far.trace.engine == "out_of_memory"
+    if name in EXACT:
+        np.testing.assert_array_equal(near.to_numpy(), far.to_numpy(), err_msg=name)
+    else:
+        np.testing.assert_allclose(far.to_numpy(), near.to_numpy(), rtol=1e-9, atol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("name", [*EXACT, *SCORES])
+@settings(deadline=None, max_examples=25)
+@given(
+    case=small_graphs(("none", "small", "float")),
+    transfer=st.sampled_from(["hybrid", "filter", "compact"]),
+    cache=st.sampled_from(["blocks", "rows"]),
+)
+def test_small_graphs_have_the_answer_of_memory(name: str, case: SmallGraph, transfer: str, cache: str) -> None:
+    graph = case.build().to("numpy")
+    run = {**EXACT, **SCORES}[name]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edge_stream, "SMALLEST_BLOCK_BYTES", 32)
+        patch.setattr(edge_stream, "BLOCK_BYTES", 32)
+        with stored(graph) as far:
+            assert_same(name, run(graph), run(far, transfer=transfer, cache=cache))
+
+
+@pytest.fixture(scope="module")
+def web() -> tg.Graph:
+    return tg.generate.web_like(20_000, 12, seed=1, copied_share=0.95, runtime="numpy")
+
+
+@pytest.mark.parametrize("transfer", ["hybrid", "filter", "compact"])
+@pytest.mark.parametrize("name", EXACT)
+def test_blocks_come_in_turn(web: tg.Graph, name: str, transfer: str) -> None:
+    graph = tg.reorder(web, "degree").relabel(None)
+    if name in ("sssp", "widest"):
+        graph = tg.from_csr(graph.out_offsets, graph.out_targets, graph.out_targets % 97 + 1, runtime="numpy")
+    with stored(graph, "1.5MiB") as far:
+        result = EXACT[name](far, transfer=transfer)
+        assert_same(name, EXACT[name](graph), result)
+        assert result.trace.moved_bytes > 0
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_within_a_budget_move_fewer_bytes(web: tg.Graph, name: str) -> None:
+    moved = {}
+    for neighbors in ("plain", "coded"):
+        with stored(web, "1.6MiB", neighbors) as far:
+            result = SCORES[name](far)
+            assert_same(name, SCORES[name](web), result)
+            moved[neighbors] = result.trace.moved_bytes
+    assert moved["plain"] > 1.5 * moved["coded"]
+
+
+def test_coded_blocks_that_stay_near_are_read_once(web: tg.Graph) -> None:
+    with stored(web, "4MiB") as far:
+        trace = tg.pagerank(far, tol_l1=0, max_iterations=3).trace
+        coded = load_file(far.path)["in_frames"][-1]
+    moved = [iteration.moved["filter"] for iteration in trace]
+    assert coded <= moved[0] <= 1.5 * coded  # frames at the ends of blocks belong to two of them
+    assert moved[1:] == [0, 0]
+    assert trace[1].blocks == {"kept": trace[0].blocks["filter"]}
+
+
+def test_a_hub_comes_in_pieces() -> None:
+    graph = tg.generate.star(30_000, runtime="numpy")
+    for name in (*EXACT, "pagerank", "hits"):  # changes of a hub with so many neighbours never add up to 1e-13
+        run = {**EXACT, **SCORES}[name]
+        with stored(graph, "1.6MiB") as far:
+            assert_same(name, run(graph), run(far))
+
+
+def test_damage_ends_a_run(web: tg.Graph) -> None:
+    with stored(web, "1.5MiB") as far:
+        coded = load_file(far.path)["in_coded"]
+        begin = Path(far.path).read_bytes().index(coded[:200].tobytes())
+        with Path(far.path).open("r+b") as file:
+            file.seek(begin)
+            file.write(b"\xff")
+        again = tg.open(far.path, "1.5MiB", "numpy")
+        with pytest.raises(StoreReadError, match="frame 0 of the coded neighbours is damaged"):
+            tg.pagerank(again)
+
+
+def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Graph) -> None:
+    with (
+        stored(web, 900_000) as far,
+        pytest.raises(MemoryBudgetError, match=r"in buffers needs .*give at least memory=(\d+)") as raised,
+    ):
+        tg.pagerank(far)
+    enough = int(str(raised.value).rpartition("=")[2])
+    with stored(web, enough) as far:
+        assert_same("pagerank", SCORES["pagerank"](web), SCORES["pagerank"](far))
+
+
+def test_what_is_used_in_place_needs_plain_neighbours(web: tg.Graph) -> None:
+    source = int(np.argmax(web.out_degrees()))
+    with stored(web) as far:
+        with pytest.raises(InvalidArgumentError, match=r"transfer='zero_copy'.*neighbors='both'"):
+            tg.bfs(far, source, parents=False, transfer="zero_copy")
+        with pytest.raises(InvalidArgumentError, match="coded neighbours, which cannot be used in place"):
+            tg.bfs(far, source, kernel="plain")
+        assert far.reverse().reverse().num_arcs == web.num_arcs
+        np.testing.assert_array_equal(far.in_degrees(), web.in_degrees())
+    with stored(web, neighbors="both") as far:
+        for how in ({"transfer": "zero_copy"}, {"kernel": "plain"}):
+            result = tg.bfs(far, source, parents=False, **how)
+            np.testing.assert_array_equal(result.levels, tg.bfs(web, source).levels)
+
+
+def test_of_both_the_faster_one_is_read(web: tg.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = {}
+    for speed in (1e8, 1e13):
+        monkeypatch.setattr(edge_stream, "link_for", lambda path, speed=speed: Link(speed, 1e-4, 1e-4, 1e-4))
+        with stored(web, "1.5MiB", "both") as far:
+            moved[speed] = tg.pagerank(far, tol_l1=0, max_iterations=2).trace.moved_bytes
+    assert moved[1e13] > 1.5 * moved[1e8]
