@@ -27,6 +27,7 @@ from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import UNIT
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import team_size
+from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -142,7 +143,7 @@ class LinearCorrection:
 
         `look(n)` is called now and then while the kernel runs, with the number of sweeps done.
         """
-        return advance_traced(self._worker, self._size, limit, tolerance, self._arguments, look)
+        return advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
 
     def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
         return (*self._before, residuals, times, *self._after)

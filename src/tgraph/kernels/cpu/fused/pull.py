@@ -398,7 +398,7 @@ class PullRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, look)
+        found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
         if self._swaps and found[0].size % 2:
             for name, new in self._new.items():
                 self._fields[name][:] = new
@@ -421,11 +421,11 @@ def advance_traced(
     limit: int,
     tolerance: float,
     arguments: Callable[[Array, Array], tuple[Any, ...]],
-    look: Callable[[int], None] | None,
+    watch: Watch,
 ) -> tuple[Array, Array, bool]:
     """Let a worker do up to `limit` iterations; return their residuals and ticks, and whether the user interrupted."""
     residuals, times = traced(limit)
-    watch, interrupted = Watch(look), False
+    interrupted = False
     try:
         watch.run(worker, size, limit, float(tolerance), *arguments(residuals, times))
     except KeyboardInterrupt:
