@@ -100,7 +100,7 @@ class Task:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
-        if isinstance(value, KeyboardInterrupt):
+        if isinstance(value, KeyboardInterrupt) and not isinstance(value, InterruptedRunError):
             raise InterruptedRunError(f"{self.name} was interrupted after {len(self.trace)} steps", None) from value
 
     def rows(self, along: str) -> tuple[Array, Array, Array | None]:

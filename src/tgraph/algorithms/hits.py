@@ -84,7 +84,7 @@ def hits(
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "hits")
-    if not graph.num_vertices or not uses_kernels(graph, how):
+    if not graph.num_vertices or max_iterations == 0 or not uses_kernels(graph, how):
         return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
     with Task("HITS", graph, how, max_iterations) as task:
         return _iterate(task, float(tol_l1), weighted)
@@ -95,21 +95,25 @@ def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
     from tgraph.kernels.cpu.hits import HitsRun
 
     count, arcs, limit = task.graph.num_vertices, task.graph.num_arcs, task.max_iterations
+    residual: float | None = None
     rows = [(offsets, ids, weights if weighted else None) for offsets, ids, weights in map(task.rows, ("in", "out"))]
-    hits_run, converged, residual = HitsRun(*rows, np.full(count, 1.0 / count)), False, None
+    hits_run, converged = HitsRun(*rows, np.full(count, 1.0 / count)), False
 
     def result() -> Result:
         fields = {"hubs": hits_run.hubs, "authorities": hits_run.authorities}
         return task.result(fields, converged=converged, residual=residual)
 
-    while not converged and (limit is None or len(task.trace) < limit):
-        calls = ITERATIONS_PER_CALL if limit is None else min(ITERATIONS_PER_CALL, limit - len(task.trace))
-        residuals, ticks, interrupted = hits_run.advance(calls, tol_l1, task.watch("iterations", limit))
-        task.record_sweeps(count, 2 * arcs, residuals, ticks)
-        residual = float(residuals[-1]) if residuals.size else residual
-        converged = residual is not None and residual <= tol_l1
-        if interrupted:
-            raise InterruptedRunError(f"HITS was interrupted after {len(task.trace)} iterations", result())
+    try:
+        while not converged and (limit is None or len(task.trace) < limit):
+            most = ITERATIONS_PER_CALL if limit is None else min(ITERATIONS_PER_CALL, limit - len(task.trace))
+            residuals, ticks, interrupted = hits_run.advance(most, tol_l1, task.watch("iterations", limit))
+            task.record_sweeps(count, 2 * arcs, residuals, ticks)
+            residual = float(residuals[-1])
+            converged = residual <= tol_l1
+            if interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt as interrupt:
+        raise InterruptedRunError(f"HITS was interrupted after {len(task.trace)} iterations", result()) from interrupt
     return result()
 
 

@@ -15,7 +15,8 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add, load, store
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
-from tgraph.kernels.cpu.fused.pull import advance_traced, cut_by_work
+from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.pull import advance_traced
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -83,9 +84,7 @@ def _iterate(
         times[0] = ticks()
     for iteration in range(limit):
         counters, others = COUNTERS + 32 * (iteration % 2), COUNTERS + 32 * ((iteration + 1) % 2)
-        meeting = _collect(
-            size, shared, meeting, counters, inward, hub_factor, hubs, authorities, partials, sums[0]
-        )
+        meeting = _collect(size, shared, meeting, counters, inward, hub_factor, hubs, authorities, partials, sums[0])
         if rank == 0:  # everyone has left the iteration before
             for number in range(4):
                 store(shared, others + 8 * number, 0)

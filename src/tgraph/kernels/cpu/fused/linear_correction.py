@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
-from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, cut_by_work, traced
+from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, traced
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import UNIT
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
