@@ -96,8 +96,10 @@ def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
 
     count, arcs, limit = task.graph.num_vertices, task.graph.num_arcs, task.max_iterations
     residual: float | None = None
-    rows = [(offsets, ids, weights if weighted else None) for offsets, ids, weights in map(task.rows, ("in", "out"))]
-    hits_run, converged = HitsRun(*rows, np.full(count, 1.0 / count)), False
+    inward, outward = task.rows("in"), task.rows("out")
+    if not weighted:
+        inward, outward = (*inward[:2], None), (*outward[:2], None)
+    hits_run, converged = HitsRun(inward, outward, np.full(count, 1.0 / count)), False
 
     def result() -> Result:
         fields = {"hubs": hits_run.hubs, "authorities": hits_run.authorities}

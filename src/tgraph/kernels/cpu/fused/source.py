@@ -17,8 +17,8 @@ from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.watch import SHARED_SIZE
 from tgraph.kernels.generated import load_generated
 
-_COMPILED_WITH = (atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, short_floats, team)
-_COMPILED_WITH += functions, momentum
+_SHARED = (atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, short_floats, team)
+_COMPILED_WITH = (*_SHARED, functions, momentum)
 
 
 @cache
