@@ -119,7 +119,8 @@ class Program:
     `message` and `total` are multiples of the main field; `update` is a multiple of `incoming`, one of `total` and a
     number of the vertex, added up, and does not ask for the old value.
 
-    Then changes can be sent instead of values, and who has little to change need not send: `schedule="delta"`.
+    Then changes can be sent instead of values, and who has little to change need not send: `schedule="delta"`. If it is
+    asynchronous too and has no `total`, steps are made longer on undirected graphs, so that there are fewer of them.
     `tgraph.check` proves it.
     """
 

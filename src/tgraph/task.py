@@ -111,7 +111,7 @@ class Task:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
-        if isinstance(value, KeyboardInterrupt):
+        if isinstance(value, KeyboardInterrupt) and not isinstance(value, InterruptedRunError):
             raise InterruptedRunError(f"{self.name} was interrupted after {len(self.trace)} steps", None) from value
 
     def rows(self, along: str) -> tuple[Array, Array, Array | None]:
@@ -161,6 +161,16 @@ class Task:
         if rows.size:
             pulled, vertices, edges = rows[-1].tolist()
             self._progress.show(Iteration("pull" if pulled else "push", vertices, edges, 0.0), len(self.trace))
+
+    def record_sweeps(self, vertices: int, edges: int, residuals: Array, ticks: Array) -> None:
+        """Note the iterations of one kernel in which all vertices took part: residuals and ticks `[I]` of each."""
+        now = time.perf_counter()
+        seconds = ticks / max(ticks.sum(), 1) * (now - self._step_started)
+        for residual, share in zip(residuals.tolist(), seconds.tolist(), strict=True):
+            self.trace.add(Iteration("pull", vertices, edges, share, residual))
+        self._step_started = now
+        if residuals.size:
+            self._progress.show(self.trace[-1], len(self.trace))
 
     def result(
         self,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 from typing import Any
 
 import networkx as nx
@@ -11,7 +15,9 @@ from hypothesis import assume, given, settings
 
 import tgraph as tg
 from small_graphs import DIRECTIONS, SmallGraph, small_graphs, ways_to_run
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.fused import cuts
 from tgraph.verify import check_hits
 
 FULLY = {"tol_l1": 1e-14, "max_iterations": 300}
@@ -110,6 +116,46 @@ def test_what_does_not_converge_says_so(runtime_name: str) -> None:
     assert not result.converged
     assert result.iterations == 2
     assert result.residual > 0
+
+
+def test_threads_and_pieces_of_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tg.generate.rmat(9, 8, seed=6, weights=(1.0, 3.0), runtime="numpy")
+    expected = tg.hits(graph, weighted=True, kernel="plain")
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(cuts, "HUB_EDGES", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
+    answers = [tg.hits(graph, weighted=True, threads=threads) for threads in (1, 2, 5)]
+    for result in answers:
+        assert result.trace.kernel == "fused"
+        assert result.hubs.tobytes() == answers[0].hubs.tobytes()
+        assert result.authorities.tobytes() == answers[0].authorities.tobytes()
+        assert [row.residual for row in result.trace] == [row.residual for row in answers[0].trace]
+    np.testing.assert_allclose(answers[0].hubs, expected.hubs, rtol=1e-9)
+    assert [row.residual for row in answers[0].trace] == pytest.approx([row.residual for row in expected.trace])
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 5])
+def test_limits_and_more_than_one_call(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    graph = tg.generate.rmat(8, 8, seed=1, runtime="numpy")
+    plain = tg.hits(graph, 0.0, limit, kernel="plain")
+    monkeypatch.setattr(sys.modules["tgraph.algorithms.hits"], "ITERATIONS_PER_CALL", 2)
+    fused = tg.hits(graph, 0.0, limit)
+    assert (fused.iterations, fused.converged) == (limit, False)
+    np.testing.assert_allclose(fused.hubs, plain.hubs, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(fused.authorities, plain.authorities, rtol=1e-9, atol=1e-15)
+    assert fused.residual == pytest.approx(plain.residual)
+
+
+def test_ctrl_c_gives_what_is_there() -> None:
+    graph = tg.generate.rmat(12, 8, seed=1, runtime="numpy")
+    tg.hits(graph, max_iterations=1)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(InterruptedRunError, match="HITS was interrupted after") as caught:
+        tg.hits(graph, tol_l1=0.0, max_iterations=10**7)
+    partial = caught.value.result
+    assert partial.iterations > 0
+    assert not partial.converged
+    assert partial.hubs.sum() == pytest.approx(1.0)
 
 
 def test_top_by_either_score() -> None:

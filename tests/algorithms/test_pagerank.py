@@ -15,7 +15,7 @@ from small_graphs import DIRECTIONS, SmallGraph, expected_ranks, small_graphs, w
 from tgraph.algorithms.pagerank import PageRank
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.fused import pull
+from tgraph.kernels.cpu.fused import cuts
 from tgraph.verify import check_pagerank
 
 FULLY = {"tol_l1": 1e-14, "max_iterations": 3000}  # iterate until rounding is all that changes
@@ -166,7 +166,7 @@ def uneven(seed: int) -> tg.Graph:
 def test_new_ranks_are_used_at_once_in_the_same_way_by_any_team(
     monkeypatch: pytest.MonkeyPatch, threads: int, symmetric: bool
 ) -> None:
-    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 16)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
     graph = uneven(4).symmetrize() if symmetric else uneven(4)
     alone = tg.pagerank(graph, tol_l1=1e-10, threads=1)

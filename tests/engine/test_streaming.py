@@ -17,7 +17,7 @@ from tgraph.engine.kept_monotonic import Monotonic
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError, InvalidProgramError, VertexNotFoundError
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.fused import linear_correction, pull
+from tgraph.kernels.cpu.fused import cuts, linear_correction
 
 NUM_VERTICES = 9
 WEIGHTS = st.sampled_from([0.0, 0.0, 1.0, 1.0, 2.0, 5.0, math.inf])
@@ -200,8 +200,8 @@ def test_linear_programs_are_within_the_tolerance(
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ranks_around_a_hub_are_corrected_in_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are cut, values that are asked for ahead, an exact sweep now and then: the answer stays."""
-    monkeypatch.setattr(pull, "HUB_EDGES", 64)
-    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 16)
+    monkeypatch.setattr(cuts, "HUB_EDGES", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
     monkeypatch.setattr(linear_correction, "MANY_BYTES", 0)
     monkeypatch.setattr(linear_correction, "team_size", lambda work: threads)
     monkeypatch.setattr(kept_linear, "BATCHES_FOLLOWED", 2)

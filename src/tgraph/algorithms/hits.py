@@ -3,7 +3,8 @@
 Returns: hubs and authorities, float64, each summing to 1; `residual`, the L1 change of the hubs in the last iteration.
 Technique: power iteration from equal hubs, authorities from hubs along the edges and hubs from authorities against
 them, normalised by their sums (Kleinberg 1999). Where several communities are equally strong the fixed point is not
-unique; this one weighs them by their share of the start. A graph without edges has hubs and authorities of 0.
+unique; this one weighs them by their share of the start. A graph without edges has hubs and authorities of 0. Both
+sweeps of an iteration are one compiled kernel where the rows are in memory (`tgraph.kernels.cpu.hits`).
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InterruptedRunError, InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
+from tgraph.task import Task, uses_kernels
 
+ITERATIONS_PER_CALL = 1000  # the kernel returns after so many, and is called again
 SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
 
@@ -81,7 +84,39 @@ def hits(
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "hits")
-    return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
+    if not graph.num_vertices or max_iterations == 0 or not uses_kernels(graph, how):
+        return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
+    with Task("HITS", graph, how, max_iterations) as task:
+        return _iterate(task, float(tol_l1), weighted)
+
+
+def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
+    """Let the kernel iterate until it is done, the limit is reached, or the user interrupts."""
+    from tgraph.kernels.cpu.hits import HitsRun
+
+    count, arcs, limit = task.graph.num_vertices, task.graph.num_arcs, task.max_iterations
+    residual: float | None = None
+    inward, outward = task.rows("in"), task.rows("out")
+    if not weighted:
+        inward, outward = (*inward[:2], None), (*outward[:2], None)
+    hits_run, converged = HitsRun(inward, outward, np.full(count, 1.0 / count)), False
+
+    def result() -> Result:
+        fields = {"hubs": hits_run.hubs, "authorities": hits_run.authorities}
+        return task.result(fields, converged=converged, residual=residual)
+
+    try:
+        while not converged and (limit is None or len(task.trace) < limit):
+            most = ITERATIONS_PER_CALL if limit is None else min(ITERATIONS_PER_CALL, limit - len(task.trace))
+            residuals, ticks, interrupted = hits_run.advance(most, tol_l1, task.watch("iterations", limit))
+            task.record_sweeps(count, 2 * arcs, residuals, ticks)
+            residual = float(residuals[-1])
+            converged = residual <= tol_l1
+            if interrupted:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt as interrupt:
+        raise InterruptedRunError(f"HITS was interrupted after {len(task.trace)} iterations", result()) from interrupt
+    return result()
 
 
 def weigh(value: Tensor, weight: Tensor) -> Tensor:

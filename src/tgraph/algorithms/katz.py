@@ -2,9 +2,10 @@
 
 Returns: scores, float64, of length 1 (the root of the sum of squares) unless `normalized=False`; `residual`, the L1
 change of the last iteration before that.
-Technique: x = alpha * (the sum of x over incoming edges) + beta, from beta, over all vertices (Katz 1953), new scores
-used at once where a compiled kernel runs. It converges if alpha is below 1 / the largest eigenvalue; no eigenvalue is
-above the largest sum of incoming weights, so the default alpha always does.
+Technique: x = alpha * (the sum of x over incoming edges) + beta, over all vertices (Katz 1953), from what the first
+iteration makes of beta, which the degrees tell. Where a compiled kernel runs, new scores are used at once; on
+undirected graphs steps are made longer instead (Chebyshev's semi-iteration). It converges if alpha is below 1 / the
+largest eigenvalue; no eigenvalue is above the largest sum of incoming weights, so the default alpha always does.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ class Katz(Program):
         self.alpha, self.beta, self.tolerance = alpha, beta, tol_l1
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
-        return {"scores": graph.full(self.beta, "float64")}, None
+        return {"scores": self.start(graph)}, None
+
+    def start(self, graph: Graph) -> Tensor:
+        """Return the scores after walks of at most one edge."""
+        return graph.runtime.astype(graph.in_degrees(), "float64") * (self.alpha * self.beta) + self.beta
 
     def message(self, scores: Tensor) -> Tensor:
         return scores
@@ -42,6 +47,10 @@ class Katz(Program):
 
 class WeightedKatz(Katz):
     """An edge counts as much as its weight."""
+
+    def start(self, graph: Graph) -> Tensor:
+        """Return the scores after walks of no edge: adding up weights takes as long as an iteration."""
+        return graph.full(self.beta, "float64")
 
     def message(self, scores: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
         return scores * weight

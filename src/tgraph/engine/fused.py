@@ -263,4 +263,5 @@ def describe_sending(plan: Plan, graph: Graph, state: State, message_dtype: np.d
         is_message_per_vertex=plan.is_message_per_vertex,
         main_field=plan.main_field,
         asynchronous=program.asynchronous,
+        symmetric=program.linear and not graph.directed,
     )

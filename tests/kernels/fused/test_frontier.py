@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 import tgraph as tg
 from tgraph.errors import InterruptedRunError, InvalidProgramError
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.fused import ordered, pull
+from tgraph.kernels.cpu.fused import cuts, ordered
 
 THREADS = [1, 2, 5]
 
@@ -278,8 +278,8 @@ def test_a_width_of_0_is_refused() -> None:
 # --- sweeps with hubs -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("threads", THREADS)
 def test_a_hub_is_reduced_in_pieces(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr(pull, "HUB_EDGES", 64)
-    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 16)
+    monkeypatch.setattr(cuts, "HUB_EDGES", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
     spokes = np.arange(1, 3001)
     graph = tg.from_edges(np.concatenate([spokes, spokes]), np.concatenate([0 * spokes, spokes // 2]), runtime="numpy")
     several_threads(monkeypatch, 1)

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import tgraph as tg
+from tgraph.algorithms.hits import HITS
 from tgraph.algorithms.katz import WeightedKatz
 from tgraph.algorithms.pagerank import PageRank
 from tgraph.errors import InterruptedRunError, InvalidProgramError
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.fused import pull
+from tgraph.kernels.cpu.fused import cuts, pull
 from tgraph.kernels.generated import kernel_folder
 
 TOLERANCES = {"rtol": 1e-12, "atol": 0.0}
@@ -95,7 +96,7 @@ def test_asking_for_memory_ahead_changes_no_bit(monkeypatch, make):
 
 
 def test_new_values_along_weighted_edges_are_used_at_once(monkeypatch):
-    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 64)
 
     class Later(WeightedKatz):
         asynchronous = False
@@ -110,7 +111,7 @@ def test_new_values_along_weighted_edges_are_used_at_once(monkeypatch):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_threads_change_no_bit(monkeypatch, make):
     monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
-    monkeypatch.setattr(pull, "WORK_PER_CHUNK", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 64)
     graph = graph_for("numpy")
     answers = [tg.run(make(), graph, kernel="fused", threads=threads) for threads in (1, 2, 3, 7)]
     for other in answers[1:]:
@@ -177,7 +178,7 @@ def test_what_cannot_be_compiled_runs_plain_or_says_why():
     with pytest.raises(InvalidProgramError, match="kernel='fused' cannot run Unusual: it uses"):
         tg.run(Unusual(), graph, kernel="fused")
     with pytest.raises(InvalidProgramError, match="it overrides compute"):
-        tg.hits(graph, kernel="fused")
+        tg.run(HITS(1e-8, False), graph, kernel="fused")
 
 
 RUN = """

@@ -17,10 +17,9 @@ import numpy as np
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.kernels.cpu.fused.cuts import chunk_work, cut_by_work
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.pull import (
-    chunk_work,
-    cut_by_work,
     finish_lines,
     gather_lines,
     has_new_fields,

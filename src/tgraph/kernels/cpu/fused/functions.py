@@ -61,9 +61,11 @@ def log(value):
 @njit(**JIT)
 def change(old, new):
     """The magnitude of a change; 0 where, and only where, nothing changed: also from inf to inf and NaN to NaN."""
+    difference = abs(new * 1.0 - old * 1.0)
+    if 0.0 < difference < math.inf:  # first, since nearly always so
+        return difference
     if old == new or (old != old and new != new):
         return 0.0
-    difference = abs(new * 1.0 - old * 1.0)
     return 1.0 if difference == 0.0 else difference  # integers beyond 2^53 that float64 cannot tell apart
 
 

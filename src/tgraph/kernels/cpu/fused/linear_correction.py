@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
-from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, cut_by_work, traced
+from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, traced
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import UNIT
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import team_size
+from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -142,7 +144,7 @@ class LinearCorrection:
 
         `look(n)` is called now and then while the kernel runs, with the number of sweeps done.
         """
-        return advance_traced(self._worker, self._size, limit, tolerance, self._arguments, look)
+        return advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
 
     def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
         return (*self._before, residuals, times, *self._after)

@@ -30,6 +30,7 @@ from tgraph.kernels.cpu.fused.functions import (
     absolute, differs, either, exp, invert, log, maximum, minimum, sqrt, where
 )
 from tgraph.kernels.cpu.fused.functions import change as default_change
+from tgraph.kernels.cpu.fused.momentum import new_course, next_omega
 from tgraph.kernels.cpu.prefetch import AHEAD, prefetch
 from tgraph.kernels.cpu.team import JIT, part
 
@@ -53,6 +54,7 @@ class KernelProgram:
     is_message_per_vertex: bool
     main_field: str
     asynchronous: bool = False
+    symmetric: bool = False  # linear equations on an undirected graph: real eigenvalues
 
     @cached_property
     def translations(self) -> dict[str, Translation]:

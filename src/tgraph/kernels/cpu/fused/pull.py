@@ -10,32 +10,31 @@ depends on the number of threads.
 Rows may have gaps (`GappedSide`): then they begin where `places` says, and deleted neighbours are passed over.
 
 An asynchronous program goes through the vertices in blocks, one after the other; a block sees the new values of those
-before it (Gauss-Seidel by blocks).
+before it (Gauss-Seidel by blocks). Where its equations are those of an undirected graph (`KernelProgram.symmetric`) all
+vertices see the old values instead and their steps are made longer (`momentum`), which takes still fewer iterations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.momentum import accelerated_lines, can_accelerate
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import JIT, team_size
+from tgraph.kernels.cpu.team import team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
-WORK_PER_CHUNK = 1 << 14  # edges and vertices, at most
-CHUNKS = 1 << 12  # that a sweep is cut into, unless they become larger than that or smaller than SMALLEST_CHUNK
-SMALLEST_CHUNK = 1 << 10
 BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
-HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
 REDUCE = {
     "sum": "acc = Acc(acc + m)",
@@ -56,7 +55,8 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
            changes, residuals, times, nothing{arrays}{constants}):
     if limit == 0:
         return
-    meeting = 1
+    meeting, omega = 1, 1.0
+    {course}
     num_chunks, num_pieces = cuts.size - 1, np.int64(pieces.shape[0])
     if rank == 0:
         times[0] = ticks()
@@ -115,8 +115,9 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             times[iteration + 1] = ticks()
             store(shared, 16, iteration + 1)
         {swap}
-        if residual <= tolerance or shared[halt] != 0:
+        if (residual <= tolerance and omega == 1.0) or shared[halt] != 0:
             break
+        {next_omega}
 """
 
 _GAPS = f"""
@@ -141,17 +142,21 @@ for e in range({first}, {last}):
 """
 
 
-def _write_text(program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int) -> str:
+def _write_text(
+    program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int, accelerates: bool = False
+) -> str:
     """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
     gapped = cell_bits > 0
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
     parts = ("places" if gapped else "offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
-    finish = "\n".join(finish_lines(program, num_sides))
+    finish = "\n".join(finish_lines(program, num_sides, accelerates=accelerates))
     return HEAD + _TEXT.format(
         types=(_GAPS % (cell_bits - 1) if gapped else "") + _types(program),
         functions=program.text_of_functions(("message", "update", "total", "change")),
-        arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays]),
+        arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays, *["before"] * accelerates]),
+        course="course = new_course()" if accelerates else "",
+        next_omega="omega = next_omega(course, residual, tolerance, iteration + 2 >= limit)" if accelerates else "",
         constants=listed(program.constants),
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides, prefetches, gapped), 3),
@@ -251,12 +256,17 @@ def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapp
 
 
 def finish_lines(
-    program: KernelProgram, num_sides: int, makes_next: bool = True, degree: str = "", incoming: str = "acc"
+    program: KernelProgram,
+    num_sides: int,
+    makes_next: bool = True,
+    degree: str = "",
+    incoming: str = "acc",
+    accelerates: bool = False,
 ) -> list[str]:
     """The lines that end a vertex: what came in, the new fields, how much changed, and what is sent next if wanted.
 
     `degree` is the text of the number of messages that reach a vertex, where the length of its rows does not say it,
-    and `incoming` that of their reduction.
+    and `incoming` that of their reduction. With `accelerates` the step is made longer after it was measured.
     """
     lengths = (f"np.int64(offsets{side}[u + ONE] - offsets{side}[u])" for side in range(num_sides))
     degree = degree or " + ".join(lengths)
@@ -274,6 +284,8 @@ def finish_lines(
         lines.append(f"changed += {program.text_of_call('change', names)}")
     else:
         lines.append(f"changed += default_change(F_{program.main_field}[u], {names['new_' + program.main_field]})")
+    if accelerates:
+        lines += accelerated_lines(program)
     place = "N" if has_new_fields(program) else "F"
     lines += [f"{place}_{name}[u] = new_{name}" for name in program.updated]
     after = {"source": "np.int64(u)", **{name: names[f"new_{name}"] for name in program.field_dtypes}}
@@ -282,62 +294,6 @@ def finish_lines(
     if has_new_messages(program) and makes_next:
         lines.append(f"new_messages[u] = {program.text_of_call('message', after)}")
     return lines
-
-
-def chunk_work(work: int) -> int:
-    """Return how many edges and vertices a chunk has, of so many in all."""
-    return min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
-
-
-def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
-    """Cut the vertices into chunks of about equal work, from the offsets of every side.
-
-    Returns the first vertex of every chunk and the number of vertices, `[C+1]`; the pieces of vertices with very many
-    edges, `[P, 4]`: vertex, side, first and last edge; the first piece of every chunk and their number, `[C+1]`.
-    """
-    num_vertices = sides[0].size - 1
-    work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
-    per_chunk = chunk_work(work)
-    inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
-    passed = _distinct(inner)  # a hub is among them: it passes several multiples
-    hubs = passed[np.max([offsets[passed + 1] - offsets[passed] for offsets in sides], axis=0) >= HUB_EDGES]
-    cuts = _distinct(np.concatenate([[0, num_vertices], passed, hubs, hubs + 1]).astype(np.int64))
-    pieces = [
-        (hub, side, first, min(first + WORK_PER_CHUNK, int(offsets[hub + 1])))
-        for hub in hubs.tolist()
-        for side, offsets in enumerate(sides)
-        for first in range(int(offsets[hub]), int(offsets[hub + 1]), WORK_PER_CHUNK)
-    ]
-    table = np.array(pieces, np.uint64).reshape(-1, 4)
-    return cuts.astype(np.uint64), table, np.searchsorted(table[:, 0], cuts.astype(np.uint64)).astype(np.int64)
-
-
-def _distinct(vertices: Array) -> Array:
-    """Return every vertex once, ascending; faster than `np.unique`, which hashes."""
-    ascending = np.sort(vertices)
-    return ascending[np.diff(ascending, prepend=-1) > 0]
-
-
-@njit(**JIT)
-def _even_cuts(offsets, work):
-    """Return the vertices at which the work of all vertices up to them passes a multiple of `work`."""
-    num_vertices = offsets.size - 1
-    cuts = np.empty((offsets[num_vertices] + num_vertices) // work, np.int64)
-    low = 0
-    for i in range(cuts.size):
-        step = 1  # the next one is not far: double the step until it is passed, then halve what is between
-        while low + step < num_vertices and offsets[low + step] + low + step < (i + 1) * work:
-            low += step
-            step *= 2
-        high = min(low + step, num_vertices)
-        while low < high:
-            middle = (low + high) // 2
-            if offsets[middle + 1] + middle + 1 < (i + 1) * work:
-                low = middle + 1
-            else:
-                high = middle
-        cuts[i] = low
-    return cuts
 
 
 class GappedSide:
@@ -370,7 +326,10 @@ class PullRun:
         num_vertices = sides[0].rows[0].size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
         cell_bits = sides[0].rows[1].dtype.itemsize * 8 if isinstance(sides[0], GappedSide) else 0
-        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits)).worker
+        accelerates = can_accelerate(program) and not cell_bits
+        if accelerates:
+            program = replace(program, asynchronous=False)
+        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, accelerates)).worker
         self._fields = fields
         self._size = team_size(sum(int(side.rows[0][-1]) for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
@@ -388,6 +347,7 @@ class PullRun:
         has_new = has_new_fields(program)
         self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
         self._swaps = has_new and not program.asynchronous
+        self._values_before = [np.empty_like(fields[program.main_field])] * accelerates
         self._rows, self._constants = rows, program.constants
         compile_worker(self._worker, 0, 0.0, *self._arguments(*traced(0)))
 
@@ -398,7 +358,7 @@ class PullRun:
 
         `look(n)` is called now and then while the kernel runs, with the number of iterations done.
         """
-        found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, look)
+        found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
         if self._swaps and found[0].size % 2:
             for name, new in self._new.items():
                 self._fields[name][:] = new
@@ -406,7 +366,8 @@ class PullRun:
 
     def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
         """Return what the worker takes; the fields are looked up anew, for the caller may have put others there."""
-        arrays = (*self._rows, *self._fields.values(), *self._new.values(), *self._constants.values())
+        vertices = (*self._fields.values(), *self._new.values(), *self._values_before)
+        arrays = (*self._rows, *vertices, *self._constants.values())
         return (*self._before, residuals, times, self._nothing, *arrays)
 
 
@@ -421,11 +382,11 @@ def advance_traced(
     limit: int,
     tolerance: float,
     arguments: Callable[[Array, Array], tuple[Any, ...]],
-    look: Callable[[int], None] | None,
+    watch: Watch,
 ) -> tuple[Array, Array, bool]:
     """Let a worker do up to `limit` iterations; return their residuals and ticks, and whether the user interrupted."""
     residuals, times = traced(limit)
-    watch, interrupted = Watch(look), False
+    interrupted = False
     try:
         watch.run(worker, size, limit, float(tolerance), *arguments(residuals, times))
     except KeyboardInterrupt:

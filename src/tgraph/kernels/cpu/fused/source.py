@@ -12,12 +12,13 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from tgraph.kernels.cpu import atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, short_floats, team
-from tgraph.kernels.cpu.fused import functions
+from tgraph.kernels.cpu.fused import functions, momentum
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.kernels.cpu.watch import SHARED_SIZE
 from tgraph.kernels.generated import load_generated
 
-_COMPILED_WITH = (atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, short_floats, team, functions)
+_SHARED = (atomics, barrier, clock, gapped_rows, hot_places, pages, prefetch, short_floats, team)
+_COMPILED_WITH = (*_SHARED, functions, momentum)
 
 
 @cache

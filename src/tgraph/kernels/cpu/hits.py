@@ -1,0 +1,185 @@
+"""Hubs and authorities: the two sweeps of an iteration, what scores are divided by, and the change, in one worker.
+
+Scores stay as the sweeps leave them; what they are to be divided by travels along as a number and is put into the next
+sweep, so that only the change needs a pass over the vertices of its own. Sums are made per chunk of vertices and then
+in the order of chunks, and rows of hubs in pieces, so no answer depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from tgraph.kernels.cpu.atomics import fetch_add, load, store
+from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.clock import ticks
+from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.pull import advance_traced
+from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
+from tgraph.runtime.protocol import Array
+
+TINY = float(np.finfo(np.float64).tiny)  # avoids 0 / 0 where there are no edges
+HALT = COUNTERS + 8 * 8  # behind two sets of four counters
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+
+Rows = tuple[Array, Array, "Array | None"]  # offsets, neighbours, weights
+
+
+class HitsRun:
+    """Hubs and authorities on the rows of both directions; hubs are read and written in place.
+
+    >>> rows = np.array([0, 0, 2]), np.array([0, 1], np.int32), None  # into 1 from 0 and from itself
+    >>> back = np.array([0, 1, 2]), np.array([1, 1], np.int32), None
+    >>> run = HitsRun(rows, back, np.full(2, 0.5))
+    >>> residuals, *_ = run.advance(5, 0.0, Watch())
+    >>> run.authorities.tolist(), residuals.tolist()
+    ([0.0, 1.0], [0.0])
+    """
+
+    def __init__(self, inward: Rows, outward: Rows, hubs: Array) -> None:
+        self.hubs, self.authorities = hubs, np.zeros(hubs.size)
+        self._new_hubs = np.empty(hubs.size)
+        self._sides = tuple(_cut(side) for side in (inward, outward))
+        num_chunks = max(cuts.size for *_, cuts, _, _ in self._sides)
+        num_pieces = max(len(pieces) for *_, pieces, _ in self._sides)
+        self._partials, self._sums = np.empty(num_pieces), np.zeros((3, num_chunks))
+        self._size = team_size(inward[1].size + outward[1].size + hubs.size)
+
+    def advance(self, limit: int, tolerance: float, watch: Watch) -> tuple[Array, Array, bool]:
+        """Iterate until the hubs change by no more than `tolerance`, at most `limit` times; hubs then sum to 1.
+
+        Returns the change of the hubs in every iteration that was done, its ticks, and whether the user interrupted.
+        """
+        arrays = self.hubs, self._new_hubs, self.authorities, self._partials, self._sums
+
+        def arguments(*traces: Array) -> tuple[Any, ...]:
+            return *self._sides, *arrays, *traces
+
+        found = advance_traced(_iterate, self._size, limit, tolerance, arguments, watch)
+        if found[0].size % 2:
+            self.hubs, self._new_hubs = self._new_hubs, self.hubs
+        return found
+
+
+def _cut(rows: Rows) -> tuple[Array, ...]:
+    """Return what a sweep takes: rows, chunks of vertices, and pieces of long rows."""
+    offsets, neighbors, weights = rows
+    none = np.empty(0) if weights is None else weights
+    return as_unsigned(offsets), as_unsigned(neighbors), none, *cut_by_work([offsets])
+
+
+@njit(**JIT)
+def _iterate(
+    rank, size, shared, limit, tolerance, inward, outward, hubs, new_hubs, authorities, partials, sums, residuals, times
+):
+    """Writes scores and sums by chunks, one thread per chunk; rank 0 writes residuals, times and DONE.
+
+    After an even number of iterations the last hubs are in `hubs`, after an odd one in `new_hubs`.
+    """
+    meeting, hub_factor = 1, 1.0
+    if rank == 0:
+        times[0] = ticks()
+    for iteration in range(limit):
+        counters, others = COUNTERS + 32 * (iteration % 2), COUNTERS + 32 * ((iteration + 1) % 2)
+        meeting = _collect(size, shared, meeting, counters, inward, hub_factor, hubs, authorities, partials, sums[0])
+        if rank == 0:  # everyone has left the iteration before
+            for number in range(4):
+                store(shared, others + 8 * number, 0)
+        authority_factor = 1.0 / max(_in_order(sums[0], inward), TINY)
+        meeting = _collect(
+            size, shared, meeting, counters + 16, outward, authority_factor, authorities, new_hubs, partials, sums[1]
+        )
+        new_factor = 1.0 / max(_in_order(sums[1], outward), TINY)
+        _measure(rank, size, outward, hubs, hub_factor, new_hubs, new_factor, sums[2])
+        if rank == 0:
+            shared[HALT] = load(shared, STOP)
+        meeting = meet(shared, meeting, size)
+        residual = _in_order(sums[2], outward)
+        if rank == 0:
+            residuals[iteration] = residual
+            times[iteration + 1] = ticks()
+            store(shared, DONE, iteration + 1)
+        hubs, new_hubs, hub_factor = new_hubs, hubs, new_factor
+        if residual <= tolerance or shared[HALT] != 0 or iteration + 1 == limit:
+            _scale(rank, size, hubs, hub_factor)
+            _scale(rank, size, authorities, authority_factor)
+            break
+
+
+@njit(**JIT)
+def _collect(size, shared, meeting, counters, side, factor, sent, received, partials, sums):
+    """Writes received[u], `factor` times the sum of `sent` over the row of u, and the sum of each chunk; then meets."""
+    offsets, neighbors, weights, cuts, pieces, piece_of = side
+    num_chunks, num_pieces = cuts.size - 1, pieces.shape[0]
+    while num_pieces > 0:
+        piece = fetch_add(shared, counters + 8, 1)
+        if piece >= num_pieces:
+            meeting = meet(shared, meeting, size)
+            break
+        partials[piece] = _sum_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+    chunk = fetch_add(shared, counters, 1)
+    while chunk < num_chunks:
+        subtotal = 0.0
+        if piece_of[chunk + 1] > piece_of[chunk]:
+            for piece in range(piece_of[chunk], piece_of[chunk + 1]):
+                subtotal += partials[piece]
+            received[cuts[chunk]] = subtotal
+        else:
+            for u in range(cuts[chunk], cuts[chunk + 1]):
+                value = _sum_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
+                received[u] = value
+                subtotal += value
+        sums[chunk] = subtotal
+        chunk = fetch_add(shared, counters, 1)
+    return meet(shared, meeting, size)
+
+
+@njit(**JIT, forceinline=True)
+def _sum_row(first, last, neighbors, weights, factor, sent):
+    """Return `factor` times the sum of `sent` over some edges; four at a time, so that additions wait less."""
+    total, edge = 0.0, first
+    if weights.size:
+        while edge < last:  # weights may be so large that the factor must come first
+            total += sent[neighbors[edge]] * factor * weights[edge]
+            edge += ONE
+        return total
+    while edge + FOUR <= last:
+        left = sent[neighbors[edge]] + sent[neighbors[edge + ONE]]
+        total += left + (sent[neighbors[edge + TWO]] + sent[neighbors[edge + THREE]])
+        edge += FOUR
+    while edge < last:
+        total += sent[neighbors[edge]]
+        edge += ONE
+    return total * factor
+
+
+@njit(**JIT)
+def _measure(rank, size, side, old, old_factor, new, new_factor, changes):
+    """Writes changes[chunk], how much the scores of a chunk differ, each times its factor."""
+    cuts = side[3]
+    first, last = part(rank, size, cuts.size - 1)
+    for chunk in range(first, last):
+        changed = 0.0
+        for u in range(cuts[chunk], cuts[chunk + 1]):
+            changed += abs(new[u] * new_factor - old[u] * old_factor)
+        changes[chunk] = changed
+
+
+@njit(**JIT)
+def _in_order(sums, side):
+    """Return the sum over all chunks of a side, in their order."""
+    total = 0.0
+    for chunk in range(side[3].size - 1):
+        total += sums[chunk]
+    return total
+
+
+@njit(**JIT)
+def _scale(rank, size, scores, factor):
+    """Writes the own part of the scores."""
+    first, last = part(rank, size, scores.size)
+    for u in range(first, last):
+        scores[u] *= factor
