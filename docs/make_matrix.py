@@ -26,8 +26,8 @@ a memory budget and on JAX.
 - **plain**: the runtime's own primitives. On other devices this is tested on a fake one; no GPU has run it yet. With
   Triton, the part of an algorithm that is a program is compiled for torch's GPUs too ([GPUs](gpu.md)).
 - **runs**: within the budget, on a [compressed graph](compression.md), or on a graph divided among
-  [the ranks of a group](distributed.md), fused or plain as the program allows; the trace says which. Beside a device of torch
-  (`tg.offload`) see [larger than memory](larger_than_memory.md).
+  [the ranks of a group](distributed.md), fused or plain as the program allows; the trace says which. Beside a device of
+  torch (`tg.offload`) see [larger than memory](larger_than_memory.md).
 - **kept**: brought up to date after every batch by `tg.stream(graph).keep(name)`, on the CPU's memory whatever the
   runtime ([graphs that change](changing_graphs.md)).
 - **CPU**: the graph is copied to the CPU, and the result back.
