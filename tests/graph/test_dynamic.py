@@ -165,6 +165,17 @@ def test_a_large_batch_on_a_hub() -> None:
         assert graph.num_edges == len(expected)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_batch_that_only_deletes_keeps_the_weights_of_others(directed: bool) -> None:
+    """A row that is written anew without an insertion has weights to move too."""
+    targets, weights = np.arange(1, 61), np.arange(1.0, 61.0)
+    graph = tg.DynamicGraph(tg.from_edges(np.zeros(60, np.int64), targets, weights, directed))
+    applied = graph.apply(delete=(np.zeros(40, np.int64), targets[:40]))
+    sources, removed, removed_weights = applied.arcs.removed
+    np.testing.assert_array_equal(removed_weights, np.maximum(sources, removed))
+    np.testing.assert_array_equal(np.sort(graph.snapshot().edges()[2]), weights[40:])
+
+
 def test_memory_is_at_most_twice_that_of_plain_rows() -> None:
     start = tg.generate.rmat(14, 16, duplicates="first", runtime="numpy")
     graph = tg.DynamicGraph(start)

@@ -13,7 +13,7 @@ from tgraph.engine.kept import KeptProgram, ValueChanges, describe_kept, oriente
 from tgraph.graph import Applied, DynamicGraph
 from tgraph.kernels.cpu.fused.monotonic_stream import Followed, MonotonicStream, why_not_kept
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.operators import changed_mask
+from tgraph.kernels.cpu.value_changes import list_changed
 from tgraph.program import Program
 from tgraph.results import Iteration, Trace
 from tgraph.run import Options
@@ -86,12 +86,10 @@ class Monotonic(KeptProgram):
         return name, vertices.runtime.to_numpy(tensor)
 
     def _changes(self, vertices: Array, old: Array, trace: Trace) -> ValueChanges:
-        """Leave out the vertices whose value is what it was."""
-        new = self._kernel.values[vertices]
-        changed = np.flatnonzero(changed_mask(old, new))
-        order = changed[np.argsort(vertices[changed], kind="stable")]
-        found = vertices[order].astype(np.int64)
-        return ValueChanges(found, old[order].view(self._dtype), new[order].view(self._dtype), trace)
+        """Leave out the vertices whose value is what it was, and put the others in order."""
+        found, before, now = list_changed(vertices, old, self._kernel.values)
+        order = np.argsort(found)
+        return ValueChanges(found[order], before[order].view(self._dtype), now[order].view(self._dtype), trace)
 
     def _update_anew(self, started: float) -> ValueChanges:
         """Run the program again and compare."""

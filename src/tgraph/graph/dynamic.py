@@ -14,12 +14,14 @@ from tgraph.config import config
 from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
-from tgraph.graph.batch import Batch, Edges
+from tgraph.graph.batch import Batch
 from tgraph.graph.build import from_edges
 from tgraph.graph.far_edges import FarEdges
 from tgraph.graph.graph import Graph
 from tgraph.graph.growing_labels import GrowingLabels
-from tgraph.kernels.cpu.arc_changes import CHANGE, DELETE, EXISTS, INSERT, MISSING
+from tgraph.graph.prepared import Arcs, NamedBatch, Prepared, refuse_unknown, stored_weights
+from tgraph.kernels.cpu.arc_batches import collect_arcs
+from tgraph.kernels.cpu.arc_changes import EXISTS, MISSING, count_outcomes
 from tgraph.kernels.cpu.csr import count_distinct, transpose
 from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, Mutations, grown, order_mutations
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
@@ -273,7 +275,7 @@ class DynamicGraph:
         arcs = self._arcs(batch, named)
         mutations = order_mutations(arcs.sources, arcs.targets, arcs.weights, arcs.kinds, num_places)
         if self.missing == "error":
-            self._refuse_unknown(batch, named)
+            refuse_unknown(batch, named)
         if "error" in (self.existing, self.missing):
             self._refuse(named, arcs, self._out.find(mutations, self.existing == "replace"))
         if self._far is not None and named.num_new:
@@ -297,7 +299,7 @@ class DynamicGraph:
         self.version += 1
         return self._report(changed[0], arcs, named, num_added)
 
-    def _number(self, batch: Batch) -> _Named:
+    def _number(self, batch: Batch) -> NamedBatch:
         """Turn ids into numbers: new ones get the next numbers if edges to insert or vertices to add have them."""
         inserted, new_labels = self._labels.number([batch.add_vertices, *batch.insert[:2]])
         deleted = [self._labels.find(column) for column in batch.delete[:2]]
@@ -305,37 +307,15 @@ class DynamicGraph:
         gone = self._labels.find(batch.remove_vertices)
         is_there = gone >= 0
         is_there[is_there] = ~self._removed[gone[is_there]]
-        return _Named(inserted[0], inserted[1:], deleted, changed, np.unique(gone[is_there]), ~is_there, new_labels)
+        return NamedBatch(inserted[0], inserted[1:], deleted, changed, np.unique(gone[is_there]), ~is_there, new_labels)
 
-    def _arcs(self, batch: Batch, named: _Named) -> _Arcs:
+    def _arcs(self, batch: Batch, named: NamedBatch) -> Arcs:
         """Return all mutations by number: edges of removed vertices go first, then what the batch says."""
-        parts = [
-            (DELETE, self._arcs_of(named.gone), None),
-            (DELETE, named.deleted, None),
-            (CHANGE, named.changed, self._as_weights(batch.change)),
-            (INSERT, named.inserted, self._as_weights(batch.insert)),
-        ]
-        known = [(ends[0] >= 0) & (ends[1] >= 0) for _, ends, _ in parts]
-        dtype = np.uint32 if self.num_places + named.num_new < MOST_VERTICES else np.uint64
-        ends = [np.concatenate([p[1][i][k] for p, k in zip(parts, known, strict=True)]).astype(dtype) for i in (0, 1)]
-        kinds = np.concatenate(
-            [np.full(np.count_nonzero(k), p[0], np.uint8) for p, k in zip(parts, known, strict=True)]
-        )
-        weights = np.empty(0, self._out.weights.dtype)
-        if self.weighted:
-            given = [
-                np.zeros(k.size, weights.dtype) if p[2] is None else p[2] for p, k in zip(parts, known, strict=True)
-            ]
-            weights = np.concatenate([column[k] for column, k in zip(given, known, strict=True)])
-        num_unknown = sum(int(np.count_nonzero(~k)) for k in known)
-        num_edges, num_gone = kinds.size, int(np.count_nonzero(known[0]))
-        if not self.directed:
-            low, high = np.minimum(*ends), np.maximum(*ends)  # so that both directions see the same order
-            twice = np.flatnonzero(low != high)
-            ends = [np.concatenate([low, high[twice]]), np.concatenate([high, low[twice]])]
-            kinds = np.concatenate([kinds, kinds[twice]])
-            weights = np.concatenate([weights, weights[twice]]) if self.weighted else weights
-        return _Arcs(ends[0], ends[1], weights, kinds, num_edges, num_gone, num_unknown)
+        dtype = self._out.weights.dtype if self.weighted else None
+        weights = [stored_weights(edges, dtype) for edges in (batch.change, batch.insert)]
+        no_cells = np.empty(0, np.uint32 if self.num_places + named.num_new < MOST_VERTICES else np.uint64)
+        ends = *self._arcs_of(named.gone), *named.deleted, *named.changed, weights[0], *named.inserted, weights[1]
+        return Arcs(*collect_arcs(*ends, no_cells, self.directed, self.weighted))
 
     def _arcs_of(self, vertices: Array) -> list[Array]:
         """Return all edges that begin or end at some vertices, by number."""
@@ -345,39 +325,7 @@ class DynamicGraph:
         targets, sources = self._in.arcs_of(vertices)
         return [np.concatenate([out[0], sources]), np.concatenate([out[1], targets])]
 
-    def _as_weights(self, edges: Edges) -> Array | None:
-        """Return the weights of edges in the graph's type, 1 where there are none."""
-        weights, dtype = edges[2], self._out.weights.dtype
-        if not self.weighted:
-            if weights is not None:
-                raise InvalidArgumentError("weights were given, and the graph has none; leave them out")
-            return None
-        if weights is None:
-            return np.ones(edges[0].size, dtype)
-        with np.errstate(invalid="ignore", over="ignore"):
-            converted = weights.astype(dtype)
-        is_lost = converted != weights if dtype.kind == "i" else np.isinf(converted) & ~np.isinf(weights)
-        if is_lost.any():
-            wanted = "whole numbers" if dtype.kind == "i" else "numbers"
-            raise InvalidArgumentError(
-                f"weights holds {weights[is_lost][0]}, and the graph's weights are {dtype.name}; give {wanted} in "
-                "their range"
-            )
-        return converted
-
-    def _refuse_unknown(self, batch: Batch, named: _Named) -> None:
-        """Raise if the batch removes, deletes or changes what names a vertex that is not in the graph."""
-        parts = [("remove_vertices", batch.remove_vertices, ~named.is_missing)]
-        parts += [("delete", column, found >= 0) for column, found in zip(batch.delete, named.deleted, strict=False)]
-        parts += [("change", column, found >= 0) for column, found in zip(batch.change, named.changed, strict=False)]
-        for word, ids, is_known in parts:
-            if not is_known.all():
-                raise InvalidArgumentError(
-                    f"{word} names vertex {ids[~is_known].tolist()[0]!r}, which is not in the graph, and "
-                    "missing='error'; use 'ignore' to skip such changes"
-                )
-
-    def _refuse(self, named: _Named, arcs: _Arcs, outcomes: Array) -> None:
+    def _refuse(self, named: NamedBatch, arcs: Arcs, outcomes: Array) -> None:
         """Raise if an edge exists or is missing and that is an error."""
         given = outcomes[arcs.num_gone : arcs.num_edges]
         for word, policy, code, verb in (
@@ -391,13 +339,13 @@ class DynamicGraph:
                     f"the edge {edge[0]!r} to {edge[1]!r} to {verb} and {word}='error'; use 'ignore' to skip such edges"
                 )
 
-    def _label_of(self, number: int, named: _Named) -> Any:
+    def _label_of(self, number: int, named: NamedBatch) -> Any:
         """Return the user's id of a vertex, which may be one that a batch brings."""
         if number < self.num_places:
             return self.vertices().labels_of(np.array([number])).tolist()[0]
         return named.new_labels[number - self.num_places : number - self.num_places + 1].tolist()[0]
 
-    def _commit_vertices(self, named: _Named) -> int:
+    def _commit_vertices(self, named: NamedBatch) -> int:
         """Add and remove vertices; return how many are there that were not."""
         if named.num_new:
             self._labels.add(named.new_labels)
@@ -416,7 +364,7 @@ class DynamicGraph:
         self._num_removed -= back.size
         return named.num_new + int(back.size)
 
-    def _apply_to_sides(self, mutations: Mutations, arcs: _Arcs) -> list[ArcChanges]:
+    def _apply_to_sides(self, mutations: Mutations, arcs: Arcs) -> list[ArcChanges]:
         """Change outgoing rows and, beside them, incoming ones, which come to the same outcomes by themselves."""
         replace = self.existing == "replace"
         if not self.directed:
@@ -435,67 +383,25 @@ class DynamicGraph:
         run_team(apply, 2 if arcs.kinds.size >= WORTH_A_THREAD and config.num_threads > 1 else 1)
         return changed
 
-    def _report(self, changed: ArcChanges, arcs: _Arcs, named: _Named, num_added: int) -> Applied:
+    def _report(self, changed: ArcChanges, arcs: Arcs, named: NamedBatch, num_added: int) -> Applied:
         """Count what was done, and count the edges anew."""
         for sign, (sources, targets, _) in ((-1, changed.removed), (1, changed.added)):
             num_edges = sources.size if self.directed else int(np.count_nonzero(sources <= targets))
             self._num_edges += sign * num_edges
-        outcomes, kinds = changed.outcomes[arcs.num_gone : arcs.num_edges], arcs.kinds[arcs.num_gone : arcs.num_edges]
-        done = np.bincount(kinds[outcomes == 0], minlength=3).tolist()
-        num_gone = int(np.count_nonzero(changed.outcomes[: arcs.num_gone] == 0))
-        existing, missing = (int(np.count_nonzero(outcomes == code)) for code in (EXISTS, MISSING))
+        gone, deleted, weights_changed, inserted, existing, missing = count_outcomes(
+            changed.outcomes, arcs.kinds, arcs.num_gone, arcs.num_edges
+        ).tolist()
         num_missing = missing + arcs.num_unknown + int(np.count_nonzero(named.is_missing))
         return Applied(
-            inserted=done[INSERT],
-            deleted=done[DELETE] + num_gone,
-            changed=done[CHANGE],
+            inserted=inserted,
+            deleted=deleted + gone,
+            changed=weights_changed,
             existing=existing,
             missing=num_missing,
             vertices_added=num_added,
             vertices_removed=named.gone.size,
             arcs=changed,
         )
-
-
-@dataclass(frozen=True)
-class _Named:
-    """A batch by vertex number; -1 = not known."""
-
-    added: Array
-    inserted: list[Array]  # sources, targets
-    deleted: list[Array]
-    changed: list[Array]
-    gone: Array  # vertices to remove that are there
-    is_missing: Array  # of the vertices to remove as they were given: which are not
-    new_labels: Array
-
-    @property
-    def num_new(self) -> int:
-        """The number of ids that were not known."""
-        return int(self.new_labels.size)
-
-
-@dataclass(frozen=True)
-class _Arcs:
-    """Mutations of stored directions; those of removed vertices come first, mirrored ones last."""
-
-    sources: Array
-    targets: Array
-    weights: Array  # empty = unweighted
-    kinds: Array
-    num_edges: int  # without the mirrored ones
-    num_gone: int  # edges of removed vertices
-    num_unknown: int  # edges with an unknown end, which are left out
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A batch by vertex number that nothing speaks against."""
-
-    named: _Named
-    arcs: _Arcs
-    mutations: Mutations
-    version: int  # of the graph that it is for
 
 
 def _ascending(graph: Graph, multi_edges: bool) -> tuple[Array, Array, Array | None]:

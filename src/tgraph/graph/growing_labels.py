@@ -8,6 +8,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.labels import number_vertices, object_array
+from tgraph.kernels.cpu.arc_batches import known_numbers
 from tgraph.kernels.cpu.vertex_ids import IdTable
 from tgraph.runtime import Array
 
@@ -46,7 +47,8 @@ class GrowingLabels:
         if column.dtype.kind != "i":  # of an empty graph
             return np.full(column.size, -1, np.int64)
         if self._array is None:
-            return np.where((column >= 0) & (column < self.count), column, -1)
+            found: Array = known_numbers(column, self.count)
+            return found
         found = np.full(column.size, -1, np.int64)
         for first, table in self._tables:
             numbers = table.numbers_of(column).astype(np.int64)
@@ -56,9 +58,9 @@ class GrowingLabels:
     def number(self, columns: list[Array]) -> tuple[list[Array], Array]:
         """Return the numbers of ids, those that new ones will have when they are added, and the new ones."""
         found = [self.find(column) for column in columns]
-        unknown = [column[numbers < 0] for column, numbers in zip(columns, found, strict=True)]
-        if not any(ids.size for ids in unknown):
+        if all(numbers.size == 0 or numbers.min() >= 0 for numbers in found):
             return found, np.empty(0, np.int64)
+        unknown = [column[numbers < 0] for column, numbers in zip(columns, found, strict=True)]
         numbered, labels = number_vertices([ids for ids in unknown if ids.size])
         if labels is None:  # the ids are 0 to the largest of them
             labels = np.arange(1 + max(int(ids.max()) for ids in numbered))

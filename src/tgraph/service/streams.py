@@ -14,7 +14,7 @@ from tgraph.engine.kept import KeptProgram
 from tgraph.engine.streaming import keep
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Applied, Batch, DynamicGraph, Graph
-from tgraph.graph.dynamic import Prepared
+from tgraph.graph.prepared import Prepared
 from tgraph.kernels.cpu.team import interrupts_postponed
 from tgraph.program import Program
 from tgraph.results import Result, Trace
@@ -95,8 +95,9 @@ class KeptResult:
         except Exception as failure:
             self.failure = failure
             raise
-        ids = self._kept.graph.vertices().labels_of(changes.vertices)
-        return ResultChange(ids, self._shown(changes.old), self._shown(changes.new), changes.trace)
+        ids, count = self._kept.graph.vertices().labels_of(changes.vertices), changes.old.size
+        shown = self._shown(np.concatenate([changes.old, changes.new]))
+        return ResultChange(ids, shown[:count], shown[count:], changes.trace)
 
     def __getitem__(self, label: Any) -> Any:
         """Return the value of the vertex with this id."""

@@ -1,7 +1,8 @@
 """Batches of changes on rows with gaps: every change is looked up, and done where the row has room for it.
 
 A row is changed by one thread, from its first mutation to its last, while its cells are in the cache. Rows that need
-a larger block are left to `row_writes`: blocks are given out when all other rows are done.
+a larger block are left to `row_writes`: blocks are given out when all other rows are done. When all are, one thread
+lists what has changed, in the same call: for a small batch calls cost more than the work.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from numba import njit
 
 from tgraph.kernels.cpu.arc_search import GROUP, look_up
 from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class, units_for
 from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.row_writes import NEW_CELL, write_row
@@ -21,22 +23,42 @@ CHUNK = 128  # rows that a thread takes at a time
 DELETE, CHANGE, INSERT = 0, 1, 2  # in this order within a batch
 DONE, EXISTS, MISSING = 0, 1, 2  # what became of a mutation
 NOWHERE = np.int64(-1)
+TAKEN, NUM_GONE, NUM_NEW, NUM_MOVERS, NUM_UNITS = 8, 16, 24, 32, 40  # in `shared`, whose first word is the barrier's
 
 
 @njit(**JIT)
 def change_rows(
-    rank, size, taken, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came,
-    old_weights, new_units, places, place_words, capacities, cells, cell_weights,
+    rank, size, shared, sources, targets, weights, kinds, order, rows, multi_edges, replace, writes, outcomes, gone,
+    came, old_weights, new_units, movers, places, place_words, capacities, cells, cell_weights, as_given, new_ends,
+    new_weights,
 ):  # fmt: skip
     """Find what each mutation means and, if it `writes`, do it: mark deleted neighbours, write weights and new arcs.
 
     `came` is 1 where an arc is new, and `NEW_CELL` where it needs a cell. `new_units[r]` is the size of the block that
-    a row needs, whose new arcs are not written yet; 0 = the row is done. One thread per row.
+    a row needs, whose new arcs are not written yet; 0 = the row is done. One thread per row; then rank 0 lists.
     """
+    _change_all(
+        shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
+        new_units, places, place_words, capacities, cells, cell_weights,
+    )  # fmt: skip
+    meet(shared, 1, size)
+    if rank == 0:
+        _list_changes(
+            shared, sources, targets, weights, order, outcomes, gone, came, old_weights, as_given, new_ends, new_weights
+        )
+        _list_movers(shared, new_units, movers)
+
+
+@njit(**JIT)
+def _change_all(
+    shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
+    new_units, places, place_words, capacities, cells, cell_weights,
+):  # fmt: skip
+    """Take rows until all are taken."""
     found, sizes = np.empty(2 * GROUP, np.uint64), np.empty(2 * GROUP, np.uint64)
     searching = np.empty(2 * GROUP, np.int64)
     while True:
-        first = fetch_add(taken, 0, CHUNK)
+        first = fetch_add(shared, TAKEN, CHUNK)
         if first >= rows.size - 1:
             return
         last = min(first + CHUNK, rows.size - 1)
@@ -197,28 +219,47 @@ def _lightest(cells, cell_weights, e, last, target, dead, best):
 
 
 @njit(**JIT)
-def list_changes(sources, targets, weights, order, outcomes, gone, came, old_weights, cell_weights):
-    """Return arcs that are gone and arcs that are new (ends and weights), and the outcomes as mutations were given."""
-    num_gone = num_new = 0
-    for k in range(gone.size):
-        num_gone += gone[k]
-        num_new += came[k] > 0
-    removed_from, removed_to = np.empty(num_gone, sources.dtype), np.empty(num_gone, sources.dtype)
-    added_from, added_to = np.empty(num_new, sources.dtype), np.empty(num_new, sources.dtype)
-    removed_weights = np.empty(num_gone if weights.size else 0, cell_weights.dtype)
-    added_weights = np.empty(num_new if weights.size else 0, cell_weights.dtype)
-    as_given = np.empty(gone.size, np.uint8)
+def _list_changes(
+    shared, sources, targets, weights, order, outcomes, gone, came, old_weights, as_given, new_ends, new_weights
+):
+    """Write outcomes as mutations were given, and arcs that are gone (rows 0, 1 of `new_ends`) and new (2, 3)."""
     num_gone = num_new = 0
     for k in range(gone.size):
         as_given[order[k]] = outcomes[k]
         if gone[k]:
-            removed_from[num_gone], removed_to[num_gone] = sources[k], targets[k]
+            new_ends[0, num_gone], new_ends[1, num_gone] = sources[k], targets[k]
             if weights.size:
-                removed_weights[num_gone] = old_weights[k]
+                new_weights[0, num_gone] = old_weights[k]
             num_gone += 1
         if came[k]:
-            added_from[num_new], added_to[num_new] = sources[k], targets[k]
+            new_ends[2, num_new], new_ends[3, num_new] = sources[k], targets[k]
             if weights.size:
-                added_weights[num_new] = weights[k]
+                new_weights[1, num_new] = weights[k]
             num_new += 1
-    return (removed_from, removed_to, removed_weights), (added_from, added_to, added_weights), as_given
+    shared[NUM_GONE], shared[NUM_NEW] = num_gone, num_new
+
+
+@njit(**JIT)
+def _list_movers(shared, new_units, movers):
+    """Write which rows need another block."""
+    num_movers = num_units = 0
+    for r in range(new_units.size):
+        if new_units[r]:
+            movers[num_movers] = r
+            num_movers += 1
+            num_units += new_units[r]
+    shared[NUM_MOVERS], shared[NUM_UNITS] = num_movers, num_units
+
+
+@njit(**JIT)
+def count_outcomes(outcomes, kinds, first, last):
+    """Return how many mutations before `first` were done, and of those to `last`: per kind, existing and missing."""
+    counts = np.zeros(6, np.int64)
+    for k in range(last):
+        if k < first:
+            counts[0] += outcomes[k] == DONE
+        elif outcomes[k] == DONE:
+            counts[1 + kinds[k]] += 1
+        else:
+            counts[3 + outcomes[k]] += 1
+    return counts

@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import OFFSET_DTYPE
-from tgraph.kernels.cpu.arc_changes import change_rows, list_changes
-from tgraph.kernels.cpu.arc_order import arc_order
+from tgraph.kernels.cpu.arc_changes import NUM_GONE, NUM_MOVERS, NUM_NEW, NUM_UNITS, change_rows
+from tgraph.kernels.cpu.arc_order import order_arcs
 from tgraph.kernels.cpu.gapped_layout import DEAD, NUM_SIZES, START, UNIT, USED, copy_rows, lay_out, spread_rows
-from tgraph.kernels.cpu.row_writes import find_blocks, leave_blocks, write_moved_rows
+from tgraph.kernels.cpu.row_writes import move_rows
 from tgraph.kernels.cpu.team import as_unsigned, run_team, team_size
 from tgraph.runtime.protocol import Array
 
 RESERVE = 4  # one part in so many of the cells is kept for rows that will move
 SPARSE = 1.3  # times the cells per arc and vertex of rows that were just written: with more, all are written anew
+SHARED_SIZE = 48  # words that a team shares
 WORK_PER_ARC = 10  # finding and changing an arc takes as long as going through so many edges
 
 
@@ -55,11 +56,7 @@ class ArcChanges:
 
 def order_mutations(sources: Array, targets: Array, weights: Array, kinds: Array, num_vertices: int) -> Mutations:
     """Put mutations, whose kinds ascend, in order."""
-    order = arc_order(sources, targets, num_vertices)
-    ordered = sources[order]
-    first = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    rows = np.concatenate([np.zeros(1, np.int64), first, np.full(min(1, ordered.size), ordered.size, np.int64)])
-    return Mutations(ordered, targets[order], weights[order] if weights.size else weights, kinds[order], order, rows)
+    return Mutations(*order_arcs(sources, targets, weights, kinds, num_vertices))
 
 
 def grown(array: Array, count: int) -> Array:
@@ -145,7 +142,7 @@ class GappedRows:
         num_new = int(mutations.sources[-1]) + 1 - self.num_vertices if mutations.sources.size else 0
         places = grown(self.places, num_new) if num_new > 0 else self.places
         size = team_size(mutations.sources.size * WORK_PER_ARC)
-        return self._change(mutations, replace, False, places, size)[0].outcomes
+        return self._change(mutations, replace, False, places, size).outcomes
 
     def apply(self, mutations: Mutations, replace: bool, num_threads: int | None = None) -> ArcChanges:
         """Change rows: delete, change weights, then insert; with `replace`, inserting an arc that exists changes it.
@@ -153,10 +150,7 @@ class GappedRows:
         One thread per row, and the answer does not depend on the number of threads.
         """
         size = team_size(mutations.sources.size * WORK_PER_ARC, num_threads)
-        changes, came, new_units = self._change(mutations, replace, True, self.places, size)
-        movers = np.flatnonzero(new_units)
-        if movers.size:
-            self._move_rows(mutations, came, movers, new_units, size)
+        changes = self._change(mutations, replace, True, self.places, size)
         self._num_arcs += changes.added[0].size - changes.removed[0].size
         if self.num_cells > SPARSE * self._cells_at_first * (self._num_arcs + self.num_vertices):
             self._refill(0)
@@ -174,35 +168,37 @@ class GappedRows:
         signed = neighbors.view(f"i{neighbors.itemsize}")
         return offsets, signed, weights if self.weighted else None
 
-    def _change(
-        self, mutations: Mutations, replace: bool, writes: bool, places: Array, size: int
-    ) -> tuple[ArcChanges, Array, Array]:
-        """Do mutations; return what they did, how each arc comes, and the units of rows that need another block."""
-        count = mutations.sources.size
-        new_units = np.zeros(max(mutations.rows.size - 1, 0), np.int64)
+    def _change(self, mutations: Mutations, replace: bool, writes: bool, places: Array, size: int) -> ArcChanges:
+        """Find what mutations mean, or do them; return what they did."""
+        count, num_rows = mutations.sources.size, mutations.rows.size - 1
+        shared = np.zeros(SHARED_SIZE, np.int64)
+        new_units, movers = np.zeros(num_rows, np.int64), np.empty(num_rows, np.int64)
         outcomes, gone, came = np.zeros((3, count), np.uint8)
-        old_weights = np.empty(count if self.weighted else 0, self.weights.dtype)
-        how = self.multi_edges, replace, writes
-        _run(
-            change_rows, size, mutations, *how, outcomes, gone, came, old_weights, new_units, places,
-            places.reshape(-1), self.capacities, self.neighbors, self.weights,
+        num_weights = count if self.weighted else 0
+        old_weights, as_given = np.empty(num_weights, self.weights.dtype), np.empty(count, np.uint8)
+        ends, weights = np.empty((4, count), mutations.sources.dtype), np.empty((2, num_weights), self.weights.dtype)
+        arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.order, mutations.rows
+        run_team(
+            change_rows, size, shared, *arcs, self.multi_edges, replace, writes, outcomes, gone, came, old_weights,
+            new_units, movers, places, places.reshape(-1), self.capacities, self.neighbors, self.weights, as_given,
+            ends, weights,
         )  # fmt: skip
-        arcs = mutations.sources, mutations.targets, mutations.weights, mutations.order
-        removed, added, as_given = list_changes(*arcs, outcomes, gone, came, old_weights, self.weights)
-        return ArcChanges(removed, added, as_given), came, new_units
+        num_gone, num_new, num_movers = shared[[NUM_GONE, NUM_NEW, NUM_MOVERS]].tolist()
+        if num_movers:
+            self._move_rows(mutations, came, movers[:num_movers], new_units, int(shared[NUM_UNITS]), size)
+        removed = ends[0, :num_gone], ends[1, :num_gone], weights[0, :num_gone]
+        return ArcChanges(removed, (ends[2, :num_new], ends[3, :num_new], weights[1, :num_new]), as_given)
 
-    def _move_rows(self, mutations: Mutations, came: Array, movers: Array, new_units: Array, size: int) -> None:
+    def _move_rows(
+        self, mutations: Mutations, came: Array, movers: Array, new_units: Array, num_units: int, size: int
+    ) -> None:
         """Write the rows that have no room for their new arcs into larger blocks."""
-        num_units = int(new_units.sum())
         if int(self._end[0]) + num_units > self.neighbors.size // UNIT:
             self._refill(num_units)
-        moves = np.empty((movers.size, 2), np.int64)
-        lists = self.neighbors, self._free
-        rows = mutations.sources, mutations.rows, movers
-        find_blocks(*rows, new_units, self.places, self.capacities, *lists, self._end, moves)
+        moves, shared = np.empty((movers.size, 2), np.int64), np.zeros(SHARED_SIZE, np.int64)
+        arcs = mutations.sources, mutations.targets, mutations.weights, mutations.rows
         cells = self.places, self.capacities, self.neighbors, self.weights
-        _run(write_moved_rows, size, mutations, came, movers, moves, *cells)
-        leave_blocks(moves, *lists)
+        run_team(move_rows, size, shared, *arcs, came, movers, new_units, moves, *cells, self._free, self._end)
 
     def _refill(self, num_units: int) -> None:
         """Write all rows anew, so that none is wasted and there is room for so many units that are coming."""
@@ -222,9 +218,3 @@ class GappedRows:
         self._cells_at_first = self.num_cells / max(neighbors.size + self.num_vertices, 1)  # per arc and vertex
         size = team_size(neighbors.size)
         run_team(spread_rows, size, offsets, neighbors, weights, self.places, self.neighbors, self.weights)
-
-
-def _run(worker: Callable[..., None], size: int, mutations: Mutations, *args: Any) -> None:
-    """Let a team of this size do something with the mutations, in which it takes rows by a counter."""
-    arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.rows
-    run_team(worker, size, np.zeros(1, np.int64), *arcs, *args)

@@ -8,16 +8,46 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class
 from tgraph.kernels.cpu.team import JIT
 
 SHORT_TAIL = 16  # cells
 CHUNK = 16  # rows that a thread takes at a time
 NEW_CELL = 3  # how an arc comes that has no cell yet
+TAKEN = 8  # in `shared`, whose first word is the barrier's
 
 
 @njit(**JIT)
-def find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves):
+def move_rows(
+    rank, size, shared, sources, targets, weights, rows, came, movers, new_units, moves, places, capacities, cells,
+    cell_weights, free, end,
+):  # fmt: skip
+    """Write the rows that need another block, with their new arcs, into one. Rank 0 gives blocks out and takes back
+    those that were left; between that one thread per row.
+    """
+    if rank == 0:
+        _find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves)
+    meet(shared, 1, size)
+    while True:
+        first = fetch_add(shared, TAKEN, CHUNK)
+        if first >= movers.size:
+            break
+        for m in range(first, min(first + CHUNK, movers.size)):
+            k, k_end, count = rows[movers[m]], rows[movers[m] + 1], 0
+            for one in range(k, k_end):
+                count += came[one] == NEW_CELL
+            write_row(
+                sources[k], moves[m, 0] * UNIT, count, k, k_end, targets, weights, came, places, capacities, cells,
+                cell_weights,
+            )  # fmt: skip
+    meet(shared, 2, size)
+    if rank == 0:
+        _leave_blocks(moves, cells, free)
+
+
+@njit(**JIT)
+def _find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves):
     """Choose a block for every row that needs one; `moves` gets its old start and units."""
     for m in range(movers.size):
         u = sources[rows[movers[m]]]
@@ -33,7 +63,7 @@ def find_blocks(sources, rows, movers, new_units, places, capacities, cells, fre
 
 
 @njit(**JIT)
-def leave_blocks(moves, cells, free):
+def _leave_blocks(moves, cells, free):
     """Put the blocks that rows have left into the lists of free ones."""
     for m in range(moves.shape[0]):
         if moves[m, 1]:
@@ -41,26 +71,6 @@ def leave_blocks(moves, cells, free):
             cells[start * UNIT] = cells.dtype.type(free[number] & 0xFFFFFFFF)
             cells[start * UNIT + 1] = cells.dtype.type(free[number] >> 32)
             free[number] = start + 1
-
-
-@njit(**JIT)
-def write_moved_rows(
-    rank, size, taken, sources, targets, weights, kinds, rows, came, movers, moves, places, capacities, cells,
-    cell_weights,
-):  # fmt: skip
-    """Write the rows that got another block, with their new arcs. One thread per row."""
-    while True:
-        first = fetch_add(taken, 0, CHUNK)
-        if first >= movers.size:
-            return
-        for m in range(first, min(first + CHUNK, movers.size)):
-            k, k_end, count = rows[movers[m]], rows[movers[m] + 1], 0
-            for one in range(k, k_end):
-                count += came[one] == NEW_CELL
-            write_row(
-                sources[k], moves[m, 0] * UNIT, count, k, k_end, targets, weights, came, places, capacities, cells,
-                cell_weights,
-            )  # fmt: skip
 
 
 @njit(**JIT, forceinline=True)

@@ -65,7 +65,7 @@ class EndlessError(InvalidProgramError):
 
 @dataclass(frozen=True)
 class Followed:
-    """What keeping a program current took."""
+    """What keeping a program current took. The arrays are overwritten by the next batch."""
 
     vertices: Array  # whose values were written
     old: Array  # their values before
@@ -154,7 +154,7 @@ class MonotonicStream:
         counts = int(shared[INVALID]), int(shared[FOLLOWED]), int(shared[WAVES])
         if counts[2] > self.values.size:
             raise EndlessError("values do not settle: edges form a cycle along which they get better and better")
-        return Followed(self._listed[:count].copy(), self._old_values[:count].copy(), *counts, self._note_reads(shared))
+        return Followed(self._listed[:count], self._old_values[:count], *counts, self._note_reads(shared))
 
     def _note_reads(self, shared: Array) -> RowReads | None:
         """Return what was read of rows, and add it to what the hot subgraph knows."""
