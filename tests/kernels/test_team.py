@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import signal
 import threading
 import time
@@ -70,6 +71,37 @@ def test_a_team_works_on_any_thread() -> None:
     caller.start()
     caller.join()
     assert sorted(ranks) == [0, 1, 2]
+
+
+def test_threads_are_used_again() -> None:
+    """Also after a failure, and one team within another has its own."""
+
+    def nested(rank: int, size: int) -> None:
+        run_team(lambda rank, size: threads.add(threading.get_ident()), 3)
+
+    def failing(rank: int, size: int) -> None:
+        raise ValueError(f"rank {rank} failed")
+
+    threads: set[int] = set()
+    for _ in range(5):
+        run_team(nested, 2)
+        with pytest.raises(ValueError, match="failed"):
+            run_team(failing, 4)
+    before = threading.active_count()
+    for _ in range(20):
+        run_team(nested, 2)
+    assert threading.active_count() == before
+
+
+def test_a_child_process_has_threads_of_its_own() -> None:
+    """Those of the parent do not live on after a fork."""
+    run_team(lambda rank, size: None, 3)
+    child = os.fork()
+    if not child:
+        ranks: list[int] = []
+        run_team(lambda rank, size: ranks.append(rank), 3)
+        os._exit(0 if sorted(ranks) == [0, 1, 2] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("total", [0, 1, 7, 100, 2**40 + 3])

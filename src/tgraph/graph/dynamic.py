@@ -306,8 +306,10 @@ class DynamicGraph:
         changed = [self._labels.find(column) for column in batch.change[:2]]
         gone = self._labels.find(batch.remove_vertices)
         is_there = gone >= 0
-        is_there[is_there] = ~self._removed[gone[is_there]]
-        return NamedBatch(inserted[0], inserted[1:], deleted, changed, np.unique(gone[is_there]), ~is_there, new_labels)
+        if gone.size:
+            is_there[is_there] = ~self._removed[gone[is_there]]
+            gone = np.unique(gone[is_there])
+        return NamedBatch(inserted[0], inserted[1:], deleted, changed, gone, ~is_there, new_labels)
 
     def _arcs(self, batch: Batch, named: NamedBatch) -> Arcs:
         """Return all mutations by number: edges of removed vertices go first, then what the batch says."""

@@ -95,9 +95,8 @@ class KeptResult:
         except Exception as failure:
             self.failure = failure
             raise
-        ids, count = self._kept.graph.vertices().labels_of(changes.vertices), changes.old.size
-        shown = self._shown(np.concatenate([changes.old, changes.new]))
-        return ResultChange(ids, shown[:count], shown[count:], changes.trace)
+        ids = self._kept.graph.vertices().labels_of(changes.vertices)
+        return ResultChange(ids, self._shown(changes.old), self._shown(changes.new), changes.trace)
 
     def __getitem__(self, label: Any) -> Any:
         """Return the value of the vertex with this id."""
