@@ -27,7 +27,7 @@ def test_what_belongs_to_arcs_goes_with_them(weighted: bool) -> None:
     *found, rows = order_arcs(sources, targets, weights, kinds, 50)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(rows, np.unique(sources[order], return_index=True)[1].tolist() + [400])
+    np.testing.assert_array_equal(rows, [*np.unique(sources[order], return_index=True)[1].tolist(), 400])
 
 
 def test_nothing() -> None:

@@ -30,8 +30,8 @@ def collect_arcs(
     """Return all mutations: edges of removed vertices, then those that are deleted, changed and inserted.
 
     Ends are numbers, -1 = not known; edges with such an end are left out. In a graph that is `weighted` there is a
-    weight for every changed and every inserted edge. `no_cells` is an empty array of the type of ends. In an undirected graph, the
-    mirrored mutations follow; the lower end comes first, so that both directions see the same order.
+    weight for every changed and every inserted edge. `no_cells` is an empty array of the type of ends. In an undirected
+    graph the mirrored mutations follow; the lower end comes first, so that both directions see the same order.
 
     Returns sources, targets, weights, kinds, and how many there are without the mirrored ones, of removed vertices, and
     left out.

@@ -23,8 +23,9 @@ def move_rows(
     rank, size, shared, sources, targets, weights, rows, came, movers, new_units, moves, places, capacities, cells,
     cell_weights, free, end,
 ):  # fmt: skip
-    """Write the rows that need another block, with their new arcs, into one. Rank 0 gives blocks out and takes back
-    those that were left; between that one thread per row.
+    """Write the rows that need another block, with their new arcs, into one.
+
+    Rank 0 gives blocks out and, when all rows are written, takes back those that were left; one thread per row.
     """
     if rank == 0:
         _find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves)
