@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fake_accelerator import Counters
 
 collect_ignore = ["fake_accelerator.py"]  # looking for doctests would import it again, and a device registers once
+collect_ignore_glob = ["ranks/*"]  # programs that a launcher starts
 
 ROOT = Path(__file__).resolve().parents[1]
 
