@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from tgraph.errors import GroupError
 from tgraph.group import Alone, Group
@@ -35,7 +36,8 @@ def open_group(timeout_seconds: float) -> Iterator[Group]:
         yield Alone()
         return
     try:
-        dist.init_process_group("gloo", timeout=timeout)
+        store, rank, size = next(rendezvous("env://", timeout=timeout))
+        dist.init_process_group("gloo", store=_of_this_attempt(store), rank=rank, world_size=size, timeout=timeout)
     except (RuntimeError, ValueError) as error:
         raise GroupError(f"the group could not be joined within {timeout_seconds:g} seconds: {error}") from error
     group = TorchGroup(None, timeout_seconds)  # the default one; a reference to it would outlive its end
@@ -44,6 +46,11 @@ def open_group(timeout_seconds: float) -> Iterator[Group]:
         group.share(np.zeros(1))  # nobody leaves while others still read what it sent
     finally:
         dist.destroy_process_group()
+
+
+def _of_this_attempt(store: Any) -> Any:
+    """Return the launcher's store without what an attempt before has left there: addresses where nobody listens."""
+    return dist.PrefixStore(f"tgraph attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
 
 
 class TorchGroup:
