@@ -350,22 +350,9 @@ def _search(
             meeting = meet(shared, meeting, size)  # all have read the segments and counters of the last level
             if rank == 0:
                 state = (np.int64(iteration), unexplored, owed)
-                tail = _follow(
-                    shared,
-                    may_pull,
-                    wants_parents,
-                    offsets,
-                    neighbors,
-                    in_offsets,
-                    levels,
-                    parents,
-                    queues,
-                    segments,
-                    state,
-                    tail,
-                    rows,
-                    times,
-                )
+                sides = (offsets, neighbors, in_offsets)
+                found = (levels, parents, queues, segments)
+                tail = _follow(shared, may_pull, wants_parents, *sides, *found, state, tail, rows, times)
             meeting = meet(shared, meeting, size)
             iteration, unexplored, owed = shared[FOLLOWED], shared[FOLLOWED + 1], shared[FOLLOWED + 2]
             count, edges, _ = _frontier(segments[iteration % 2])
@@ -392,9 +379,9 @@ def _search(
         first, last = part(rank, size, count)
         rest = (level, offsets, neighbors, levels, parents, queues, rank)
         if dense:
-            sides = (in_offsets, in_neighbors, offsets, ascending)
-            found, new_edges = _pull(shared, slot, level, *sides, levels, parents, front, new_front, bitmaps[2])
-            new[rank, COUNT], new[rank, EDGES], new[rank, IN_EDGES] = found, new_edges, 0
+            pulled = (in_offsets, in_neighbors, offsets, ascending)
+            num_found, new_edges = _pull(shared, slot, level, *pulled, levels, parents, front, new_front, bitmaps[2])
+            new[rank, COUNT], new[rank, EDGES], new[rank, IN_EDGES] = num_found, new_edges, 0
             front, new_front = new_front, front
         elif small:
             tail = _push(old, first, last, 0, 1, size == 1, wants_parents and not may_pull, *rest, tail)
