@@ -182,6 +182,18 @@ def test_parts_are_balanced_by_edges() -> None:
     assert bounds_by_degrees([np.array([9])], 3).tolist()[-1] == 1
 
 
+def test_what_a_part_says_of_all_edges() -> None:
+    graph = tg.from_edges([0, 1, 2, 3, 3, 5], [0, 2, 2, 3, 4, 1], runtime="numpy")
+    assert on_ranks(3, lambda: tg.shard(graph).num_self_loops) == [3] * 3
+
+    def edges() -> str:
+        with pytest.raises(DeclaredGapError, match="edges would put the whole graph on one rank") as caught:
+            tg.shard(graph).edges()  # local numbers must not pass for the user's ids
+        return str(caught.value)
+
+    assert len(on_ranks(2, edges)) == 2
+
+
 @pytest.mark.parametrize("name", ["eigenvector", "mis", "multi_source_bfs", "php", "scc"])
 def test_the_other_algorithms_that_ranks_run(name: str) -> None:
     graph = tg.generate.rmat(6, 4, seed=1)

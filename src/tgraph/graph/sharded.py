@@ -99,6 +99,11 @@ class ShardedGraph(Graph):
         parts = parts[counts[:, 0] > 0]
         return parts[:, 0].min().item(), parts[:, 1].max().item(), int(counts[:, 1].sum())
 
+    @property
+    def num_self_loops(self) -> int:
+        """The number of edges from a vertex to itself, of all ranks."""
+        return int(self.group.share(np.array([super().num_self_loops]))[:, 0].sum())
+
     # --- edges -------------------------------------------------------------------------------------------------------
     def rows(self, direction: str) -> LocalRows:
         """Return this rank's rows of outgoing (`out`) or incoming edges (`in`), or of both, the incoming ones first.
@@ -162,6 +167,10 @@ class ShardedGraph(Graph):
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Raise: do it before the graph is divided."""
         return self._refuse("subgraph")
+
+    def edges(self) -> tuple[Any, Any, Any]:
+        """Raise: no rank has all edges."""
+        return self._refuse("edges")
 
     def relabel(self, labels: Any) -> Graph:
         """Raise: do it before the graph is divided."""
