@@ -3,10 +3,10 @@
     python benchmarks/runtimes.py --scales 18 20 --out docs/runtimes.md
     python benchmarks/runtimes.py --scales 20 --only "jax, plain" --algorithms bfs sssp --out docs/runtimes.md
 
-The second command measures two cells; the others stay as they were. Iterations are fixed for PageRank and HITS (20), the
-others run to their end; parents are not asked for. `compile` is what the first run takes beyond the median of the next
-ones: compilation, and finding out what is the same in every run. The seconds of every run are kept as JSON in the page,
-and the tables are made from them.
+The second command measures two cells; the others stay as they were. Iterations are fixed for PageRank and HITS (20),
+the others run to their end; parents are not asked for. `compile` is what the first run takes beyond the median of the
+next ones: compilation, and finding out what is the same in every run. The seconds of every run are kept as JSON in the
+page, and the tables are made from them.
 """
 
 from __future__ import annotations

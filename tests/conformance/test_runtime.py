@@ -44,7 +44,7 @@ def rt(request: pytest.FixtureRequest) -> Runtime:
 
 @pytest.fixture
 def host_rt(rt: Runtime) -> Runtime:
-    """A runtime on the CPU: it shares memory, and looks at tensors before it uses them; a device would be waited for."""
+    """A runtime on the CPU: it shares memory, and looks at what it is given; a device would have to be waited for."""
     if rt.device != "cpu":
         pytest.skip("on the CPU only, as the Protocol says")
     return rt

@@ -1,4 +1,4 @@
-"""A stream on a graph of a strict fake accelerator: rows come to the host once, batches move nothing, results go back."""
+"""A stream of a graph on a strict fake accelerator: rows come once, batches move nothing, results go back."""
 
 from __future__ import annotations
 
