@@ -38,9 +38,8 @@ def workloads(graph: Graph) -> dict[str, Callable[[], object]]:
     block = Block.of_graph(graph)
     embeddings = graph.runtime.full(graph.num_vertices * FEATURES, 0.5, "float32").reshape(-1, FEATURES)
     source = int(graph.runtime.to_numpy(graph.out_degrees()).argmax())
-    fixed = {"tol_l1": 0.0, "max_iterations": ITERATIONS}
     return {
-        "pull": lambda: algorithms.pagerank(graph, kernel="fused", **fixed),
+        "pull": lambda: algorithms.pagerank(graph, tol_l1=0.0, max_iterations=ITERATIONS, kernel="fused"),
         "push": lambda: algorithms.sssp(graph, source, direction="push", kernel="fused", parents=False),
         "rows": lambda: pull(block, embeddings),
     }
