@@ -91,6 +91,15 @@ def aggregate(dtype: str, width: int) -> None:
     calls.softmax_gradients(offsets, scores, scores)
 
 
+def add_rows(dtype: str, width: int) -> None:
+    """Launch one kernel of each shape on embeddings: a result per row, two per row, and one per edge."""
+    calls, x = torch.ops.tgraph, torch.ones(2, 2, width, dtype=getattr(torch, dtype))
+    offsets, ids = torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1], dtype=torch.int32)
+    calls.sum_rows(offsets, ids, None, x)
+    calls.max_rows(offsets, ids, None, x, False, torch.zeros(2, 2, width, dtype=torch.int32))
+    calls.dot_edges(offsets, ids, x, x)
+
+
 def sample(ids: str) -> None:
     """Launch every way of drawing."""
     places = [torch.ones(3, dtype=torch.int64) for _ in range(3)] + [torch.arange(4)]
@@ -138,7 +147,7 @@ def everything() -> dict[str, Callable[[], None]]:
 
 def cases_of_other_sizes(some: tg.Graph) -> dict[str, Callable[[], None]]:
     """Return a case for each candidate of tuning, and one for frontiers of few edges; in the widest type."""
-    on_edges, on_rows = partial(run_program, some, "float64", "mean"), partial(aggregate, "float64", WIDTH)
+    on_edges, on_rows = partial(run_program, some, "float64", "mean"), partial(add_rows, "float64", WIDTH)
     cases: dict[str, Callable[[], None]] = {"few edges": partial(with_sizes, {}, 100, on_edges)}
     for kind, candidates in tuning.CANDIDATES.items():
         for sizes in candidates:
