@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.gathering import REDUCE, begin_lines, gather_lines, row_lines
 from tgraph.kernels.cpu.fused.momentum import accelerated_lines, can_accelerate
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
@@ -35,15 +37,6 @@ from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
 BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
-
-REDUCE = {
-    "sum": "acc = Acc(acc + m)",
-    "mean": "acc = Acc(acc + m)",
-    "min": "acc = minimum(acc, m)",
-    "max": "acc = maximum(acc, m)",
-    "any": "acc = acc or m\nif acc:\n    break",
-    "count": "pass",
-}
 
 _TEXT = """
 {types}
@@ -94,6 +87,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
                         {reduce_piece}
                     {finish}
                 else:
+                    {begin}
                     for u in range(cuts[chunk], cuts[chunk + 1]):
                         acc = nothing
                         {gather}
@@ -133,20 +127,13 @@ for v in range(cuts[num_chunks * block // {num_blocks} + first], cuts[num_chunks
 meeting = meet(shared, meeting, size)
 """
 
-_GATHER = """
-for e in range({first}, {last}):
-    {prefetch}
-    v = neighbors{side}[e]
-    {make}
-    {reduce}
-"""
-
 
 def _write_text(
     program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int, accelerates: bool = False
 ) -> str:
     """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
     gapped = cell_bits > 0
+    rows_of = partial(gather_lines, gapped=True) if gapped else row_lines
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
     parts = ("places" if gapped else "offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
@@ -161,7 +148,8 @@ def _write_text(
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides, prefetches, gapped), 3),
         reduce_piece=block(REDUCE[program.reduce], 6),
-        gather=block("\n".join(gather_lines(program, side, prefetches, gapped) for side in range(num_sides)), 6),
+        begin=block("" if gapped else begin_lines(num_sides), 5),
+        gather=block("\n".join(rows_of(program, side, prefetches) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
         num_blocks=BLOCKS if program.asynchronous else 1,
@@ -216,41 +204,10 @@ def _prepare(program: KernelProgram) -> str:
     return block("\n".join(lines or ["pass"]), 3)
 
 
-def gather_lines(
-    program: KernelProgram, side: int, prefetches: bool, gapped: bool = False, first: str = "", last: str = ""
-) -> str:
-    """The loop over the edges of u, all of them or those from first to last."""
-    read = ["messages" if program.sent_field is None else f"F_{program.sent_field}"]
-    make = f"m = {read[0]}[v]"
-    if not program.is_message_per_vertex:
-        names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "1"}
-        names |= {name: f"{name}{side}[e]" for name in program.edge_arrays}
-        for name in program.field_dtypes:
-            names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
-        make = f"m = Message({program.text_of_call('message', names)})"
-        read = [f"F_{name}" for name in program.sent_fields]
-    if gapped:
-        begin = f"np.uint64(places{side}[u, 0]) * UNIT"
-        first, last = first or begin, last or f"{begin} + np.uint64(places{side}[u, 1])"
-    first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
-    if gapped:
-        make = f"if v & DEAD:\n        continue\n    {make}"
-    reduce = block(REDUCE[program.reduce], 1)
-    prefetch = _prefetch(read, side) if prefetches else ""
-    text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
-    return text.strip("\n")
-
-
-def _prefetch(arrays: list[str], side: int) -> str:
-    """The lines that ask for what a later edge reads."""
-    soon = f"soon = neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)]"
-    return block("\n".join([soon, *(f"prefetch({array}, soon)" for array in arrays)] if arrays else []), 1)
-
-
 def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapped: bool) -> str:
     lines = []
     for side in range(num_sides):
-        loop = gather_lines(program, side, prefetches, gapped, "pieces[piece, 2]", "pieces[piece, 3]")
+        loop = gather_lines(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]", gapped=gapped)
         lines.append(f"if side == {side}:\n    {block(loop, 1)}")
     return "\n".join(lines)
 
