@@ -32,11 +32,13 @@ from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import team_size
+from tgraph.kernels.cpu.team import MIN_WORK_PER_THREAD, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
-BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
+BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep, unless they become smaller than BLOCK_WORK
+FEWEST_BLOCKS = 8
+BLOCK_WORK = 1 << 18  # edges and vertices: threads meet twice per block, and one of them may have to wait for a core
 
 _TEXT = """
 {types}
@@ -44,8 +46,8 @@ _TEXT = """
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, messages, new_messages, totals,
-           changes, residuals, times, nothing{arrays}{constants}):
+def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece_of, partials, messages, new_messages,
+           totals, changes, residuals, times, nothing{arrays}{constants}):
     if limit == 0:
         return
     meeting, omega = 1, 1.0
@@ -75,8 +77,8 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             {gather_piece}
             partials[piece] = acc
         chunk = fetch_add(shared, counter, 1)
-        for block in range({num_blocks}):
-            end = num_chunks * (block + 1) // {num_blocks}
+        for block in range(num_blocks):
+            end = num_chunks * (block + 1) // num_blocks
             while chunk < end:
                 changed, subtotal = 0.0, 0.0
                 if piece_of[chunk + 1] > piece_of[chunk]:
@@ -121,8 +123,8 @@ DEAD = np.uint64(1) << np.uint64(%d)
 
 _REFRESH = """
 meeting = meet(shared, meeting, size)
-first, last = part(rank, size, end - num_chunks * block // {num_blocks})
-for v in range(cuts[num_chunks * block // {num_blocks} + first], cuts[num_chunks * block // {num_blocks} + last]):
+first, last = part(rank, size, end - num_chunks * block // num_blocks)
+for v in range(cuts[num_chunks * block // num_blocks + first], cuts[num_chunks * block // num_blocks + last]):
     {take}
 meeting = meet(shared, meeting, size)
 """
@@ -152,7 +154,6 @@ def _write_text(
         gather=block("\n".join(rows_of(program, side, prefetches) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
-        num_blocks=BLOCKS if program.asynchronous else 1,
         refresh=block(_refresh(program), 3),
         swap=block(_swap(program), 2),
     )
@@ -191,7 +192,7 @@ def _refresh(program: KernelProgram) -> str:
         take = f"messages[v] = {program.text_of_call('message', names)}"
     else:
         take = "\n".join(f"F_{name}[v] = N_{name}[v]" for name in program.updated)
-    return _REFRESH.format(num_blocks=BLOCKS, take=block(take, 1))
+    return _REFRESH.format(take=block(take, 1))
 
 
 def _prepare(program: KernelProgram) -> str:
@@ -288,7 +289,8 @@ class PullRun:
             program = replace(program, asynchronous=False)
         self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, accelerates)).worker
         self._fields = fields
-        self._size = team_size(sum(int(side.rows[0][-1]) for side in sides) + num_vertices)
+        work = sum(int(side.rows[0][-1]) for side in sides) + num_vertices
+        self._size = team_size(work)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         for number, side in enumerate(sides):
             if isinstance(side, GappedSide):
@@ -298,7 +300,8 @@ class PullRun:
         messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)
         new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
-        self._before = (cuts, pieces, piece_of, partials, messages, new_messages, *sums)
+        num_blocks = count_blocks(work) if program.asynchronous else 1
+        self._before = (num_blocks, cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
         rows = [array for side in sides for array in side.arrays(program)]
         has_new = has_new_fields(program)
@@ -326,6 +329,19 @@ class PullRun:
         vertices = (*self._fields.values(), *self._new.values(), *self._values_before)
         arrays = (*self._rows, *vertices, *self._constants.values())
         return (*self._before, residuals, times, self._nothing, *arrays)
+
+
+def count_blocks(work: int) -> int:
+    """Return into how many blocks an asynchronous sweep over so many edges and vertices is divided.
+
+    More of them need fewer sweeps; it is no question of threads, so that the answer is the same on any number of them.
+
+    >>> count_blocks(1000), count_blocks(1 << 20), count_blocks(1 << 23), count_blocks(1 << 30)
+    (64, 8, 32, 64)
+    """
+    if work < 2 * MIN_WORK_PER_THREAD:  # there is but one thread
+        return BLOCKS
+    return min(max(work // BLOCK_WORK, FEWEST_BLOCKS), BLOCKS)
 
 
 def traced(limit: int) -> tuple[Array, Array]:
