@@ -26,6 +26,7 @@ from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pull import advance_traced
+from tgraph.kernels.cpu.neighbor_sums import sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -38,7 +39,7 @@ HALVINGS = 100  # to find an eigenvalue of the small matrix to the last bit
 HALT = COUNTERS + 8 * 4  # behind two sets of two counters
 DOTS, DEGREES, SQUARES, CHANGES, LENGTHS = range(5)  # sums over vertices; nobody reads one while another writes it
 DIAGONAL, BESIDE, LENGTH, SHARE = range(4)  # of every step: the small matrix, what its vector is divided by, its s
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ONE = np.uint64(1)
 
 
 class LanczosRun:
@@ -165,7 +166,7 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
         if piece >= num_pieces:
             meeting = meet(shared, meeting, size)
             break
-        partials[piece] = _sum_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+        partials[piece] = sum_weighted_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
     chunk = fetch_add(shared, counters, 1)
     while chunk < num_chunks:
         dot, degrees = 0.0, 0.0
@@ -175,7 +176,7 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
                 for piece in range(piece_of[chunk], piece_of[chunk + 1]):
                     value += partials[piece]
             else:
-                value = _sum_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
+                value = sum_weighted_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
             value -= share * before[u]
             new[u] = value
             dot += value * own[u]
@@ -183,26 +184,6 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
         sums[DOTS, chunk], sums[DEGREES, chunk] = dot, degrees
         chunk = fetch_add(shared, counters, 1)
     return meet(shared, meeting, size)
-
-
-@njit(**JIT, forceinline=True)
-def _sum_row(first, last, neighbors, weights, factor, sent):
-    """Return `factor` times the sum of `sent` over some edges; four at a time, so that additions wait less."""
-    total, edge = 0.0, first
-    if weights.size:
-        while edge < last:  # weights may be so large that the factor must come first
-            total += sent[neighbors[edge]] * factor * weights[edge]
-            edge += ONE
-        return total
-    while edge + FOUR <= last:
-        left = np.float64(sent[neighbors[edge]]) + np.float64(sent[neighbors[edge + ONE]])
-        right = np.float64(sent[neighbors[edge + TWO]]) + np.float64(sent[neighbors[edge + THREE]])
-        total += left + right
-        edge += FOUR
-    while edge < last:
-        total += sent[neighbors[edge]]
-        edge += ONE
-    return total * factor
 
 
 @njit(**JIT)
