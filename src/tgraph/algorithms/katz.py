@@ -109,9 +109,7 @@ def katz(
     return _normalized(result) if normalized else result
 
 
-def _from_kernel(
-    graph: Graph, alpha: float, beta: float, tol_l1: float, max_iterations: int, how: How
-) -> Result:
+def _from_kernel(graph: Graph, alpha: float, beta: float, tol_l1: float, max_iterations: int, how: How) -> Result:
     from tgraph.kernels.cpu.katz import KatzRun
 
     with Task("Katz", graph, how, max_iterations) as task:

@@ -1,13 +1,13 @@
 """Katz scores of an undirected graph: what walks of k edges add is sent, not the scores, in one worker.
 
-Scores are x = beta + alpha A x. A sweep sends a step p that was added to x before; then x lacks alpha A p, and what of
-the step before it was not in p (`rests`). The next step is all of that, or more of it (`momentum`), rounded to float32: it
-is read at random, and half the bytes take three quarters of the time. Since the rest stays, rounding loses nothing.
+Scores are x = beta + alpha A x. A sweep sends a step p that was added to x before; then x lacks alpha A p, and what was
+lacking before and is not in p (`rests`). The next step is all of that, or more of it (`momentum`), rounded to float32:
+steps are read at random, and half the bytes take three quarters of the time. Since rests stay, rounding loses nothing.
 
 A is symmetric and has no negative entries, so another sweep would change the scores by no more than the sum of
-alpha * degree * |p| and of |rest|; where no step is negative and all of it is sent, that is what it would change. So the
-run ends before the sweep that would change too little to matter. Sums are made per chunk of vertices and then in the
-order of chunks, and rows of hubs in pieces: no answer depends on the number of threads.
+alpha * degree * |p| and of |rest|; where no step is negative and all of it is sent, that is what it would change. So
+the run ends before the sweep that would change too little to matter. Sums are made per chunk of vertices and then in
+the order of chunks, and rows of hubs in pieces: no answer depends on the number of threads.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The first eigenvector of a symmetric matrix without negative entries, by Lanczos' recurrence, in one worker.
 
-Vectors q with q(j+1) ~ A q(j) - a(j) q(j) - b(j-1) q(j-1) are orthogonal, and A looks on them like a matrix with a(j) on
-its diagonal and b(j) beside it. If s is the first eigenvector of that small matrix and t its eigenvalue, then
+Vectors q with q(j+1) ~ A q(j) - a(j) q(j) - b(j-1) q(j-1) are orthogonal, and A looks on them like a matrix with a(j)
+on its diagonal and b(j) beside it. If s is the first eigenvector of that small matrix and t its eigenvalue, then
 x = s(0) q(0) + s(1) q(1) + ... has A x - t x = s(j) b(j) q(j+1): the best of all that so many products with A can give,
 and how far it is from an eigenvector is known without another one (Lanczos 1950; Paige 1971 on what rounding does).
 Where the basis is full, x becomes its first vector. The scores are what one more step with A + I makes of x.
 
-Vectors stay as the recurrence leaves them; what each is divided by to have length 1 is a number. Sums are made per chunk
-or block of vertices and then in their order, and rows of hubs in pieces, so no answer depends on the number of threads.
+Vectors stay as the recurrence leaves them; what each is divided by to have length 1 is a number. Sums are made per
+chunk or block of vertices and then in their order, and rows of hubs in pieces, so no answer depends on the number of
+threads.
 
 A product may be rounded the more, the smaller the share of its vector in x is. So from some step on without weights
 products read float32, which takes two thirds of the time; a bound of what x loses by that is part of the residual.
@@ -188,7 +189,7 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
 
 @njit(**JIT)
 def _subtract(rank, size, step, small, scores, vectors, short, sums):
-    """Takes its share of this step's vector from vectors[step]; writes short and sums of squares and absolute values."""
+    """Takes its share of this step's vector from vectors[step]; writes short, and sums of squares and absolutes."""
     own, new = scores if step == 0 else vectors[step - 1], vectors[step]
     share = small[DIAGONAL, step] / small[LENGTH, step]
     first, last = part(rank, size, -(-scores.size // BLOCK))
