@@ -10,8 +10,9 @@ def triangles(graph, **how):
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from tgraph.graph import Graph
     from tgraph.kernels.cpu.watch import Watch
     from tgraph.memory import LoadedBlock
+
+ITERATIONS_PER_CALL = 1000  # a kernel returns after so many, and is called again
 
 
 def uses_kernels(graph: Graph, how: How) -> bool:
@@ -171,6 +174,33 @@ class Task:
         self._step_started = now
         if residuals.size:
             self._progress.show(self.trace[-1], len(self.trace))
+
+    def iterate(
+        self,
+        advance: Callable[[int, float, Watch], tuple[Array, Array, bool]],
+        tolerance: float,
+        edges: int,
+        fields: Callable[[], dict[str, Any]],
+    ) -> Result:
+        """Let a kernel iterate until its residual is not above the tolerance, the limit is reached, or Ctrl-C.
+
+        `advance(limit, tolerance, watch)` returns the residuals and ticks of its iterations and whether the user
+        interrupted; `fields()` gives the values after them. An iteration takes so many edges.
+        """
+        residual, limit = math.inf, self.max_iterations
+        try:
+            while residual > tolerance and (limit is None or len(self.trace) < limit):
+                most = ITERATIONS_PER_CALL if limit is None else min(ITERATIONS_PER_CALL, limit - len(self.trace))
+                residuals, ticks, interrupted = advance(most, tolerance, self.watch("iterations", limit))
+                self.record_sweeps(self.graph.num_vertices, edges, residuals, ticks)
+                residual = float(residuals[-1])
+                if interrupted:
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            partial = self.result(fields(), converged=residual <= tolerance, residual=residual)
+            words = f"{self.name} was interrupted after {len(self.trace)} iterations"
+            raise InterruptedRunError(words, partial) from interrupt
+        return self.result(fields(), converged=residual <= tolerance, residual=residual)
 
     def result(
         self,

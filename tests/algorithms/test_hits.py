@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 import tgraph as tg
+import tgraph.task
 from small_graphs import DIRECTIONS, SmallGraph, small_graphs, ways_to_run
 from tgraph.errors import InterruptedRunError, InvalidArgumentError
 from tgraph.kernels.cpu import team
@@ -138,7 +138,7 @@ def test_threads_and_pieces_of_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_limits_and_more_than_one_call(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
     graph = tg.generate.rmat(8, 8, seed=1, runtime="numpy")
     plain = tg.hits(graph, 0.0, limit, kernel="plain")
-    monkeypatch.setattr(sys.modules["tgraph.algorithms.hits"], "ITERATIONS_PER_CALL", 2)
+    monkeypatch.setattr(tgraph.task, "ITERATIONS_PER_CALL", 2)
     fused = tg.hits(graph, 0.0, limit)
     assert (fused.iterations, fused.converged) == (limit, False)
     np.testing.assert_allclose(fused.hubs, plain.hubs, rtol=1e-9, atol=1e-15)

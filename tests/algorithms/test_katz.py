@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 
 import tgraph as tg
+import tgraph.task
 from small_graphs import SmallGraph, small_graphs, ways_to_run
 from tgraph.algorithms.katz import katz
 from tgraph.errors import InvalidArgumentError
+from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.fused import cuts
 from tgraph.verify.katz import check_katz
 
 
@@ -69,3 +72,50 @@ def test_what_cannot_be_is_refused() -> None:
         katz(graph, alpha=-1)
     with pytest.raises(InvalidArgumentError, match="weighted=True needs"):
         katz(graph, weighted=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_and_pieces_of_hubs(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    graph = tg.generate.rmat(9, 8, seed=6, directed=False, runtime="numpy")
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(cuts, "HUB_EDGES", 64)
+    monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
+    result, alone = (katz(graph, 0.005, tol_l1=1e-11, normalized=False, threads=number) for number in (threads, 1))
+    assert result.scores.tobytes() == alone.scores.tobytes()
+    assert [row.residual for row in result.trace] == [row.residual for row in alone.trace]
+    np.testing.assert_allclose(result.scores, solved(graph, 0.005, 1.0, False), rtol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e-200, 3.0, 1e200])
+def test_scores_grow_with_beta(beta: float) -> None:
+    graph = tg.generate.rmat(6, 4, seed=2, directed=False, runtime="numpy")
+    result = katz(graph, 0.01, beta, 1e-13 * beta, normalized=False)
+    assert result.converged
+    np.testing.assert_allclose(result.scores, solved(graph, 0.01, beta, False), rtol=1e-12)
+
+
+def test_the_residual_is_what_another_iteration_would_change() -> None:
+    graph = tg.generate.rmat(9, 8, seed=6, directed=False, runtime="numpy")
+    for limit in (1, 2, 3):
+        result = katz(graph, 0.001, 1.0, 0.0, limit, normalized=False)
+        assert (result.iterations, result.converged) == (limit, False)
+        offsets, targets, _ = graph.adjacency("out").to_numpy()
+        again = 0.001 * np.add.reduceat(np.append(result.scores[targets], 0.0), offsets[:-1]) * (np.diff(offsets) > 0)
+        assert np.abs(again + 1.0 - result.scores).sum() == pytest.approx(result.residual, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.0])
+def test_without_a_tolerance_it_ends_where_nothing_changes(alpha: float) -> None:
+    graph = tg.from_edges([0, 1, 2], [1, 2, 3], directed=False, runtime="numpy")
+    result = katz(graph, alpha, tol_l1=0.0, normalized=False)
+    assert result.converged
+    assert result.iterations < 200
+    np.testing.assert_allclose(result.scores, solved(graph, alpha, 1.0, False), rtol=1e-15)
+
+
+def test_more_than_one_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tg.from_edges(range(50), range(1, 51), directed=False, runtime="numpy")
+    monkeypatch.setattr(tgraph.task, "ITERATIONS_PER_CALL", 3)
+    result = katz(graph, 0.45, tol_l1=1e-11, normalized=False)
+    assert result.iterations > 6
+    np.testing.assert_allclose(result.scores, solved(graph, 0.45, 1.0, False), rtol=1e-11)

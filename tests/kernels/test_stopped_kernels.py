@@ -13,6 +13,8 @@ from tgraph.config import config
 from tgraph.kernels.cpu import nearest_source, scc, separate_searches, team
 from tgraph.kernels.cpu.coloring import first_fit_colors, largest_first_order
 from tgraph.kernels.cpu.k_core import core_numbers
+from tgraph.kernels.cpu.katz import KatzRun
+from tgraph.kernels.cpu.lanczos import LanczosRun
 from tgraph.kernels.cpu.mis import first_independent, random_order
 from tgraph.kernels.cpu.mst import minimum_spanning_forest
 from tgraph.kernels.cpu.multi_source import levels_from_sources, reach_of_sources, reach_of_vertices
@@ -43,6 +45,8 @@ SOURCES = np.arange(5)
 KERNELS: dict[str, Callable[..., Any]] = {
     "scc": lambda offsets, targets, _, watch: scc.smallest_strongly_connected(offsets, targets, watch),
     "k_core": lambda offsets, targets, _, watch: core_numbers((offsets, targets), None, True, watch),
+    "katz": lambda offsets, targets, _, watch: KatzRun((offsets, targets), 0.001, 1.0).advance(50, 0.0, watch),
+    "lanczos": lambda *rows_and_watch: LanczosRun(rows_and_watch[:3]).advance(50, 0.0, rows_and_watch[3]),
     "nearest_source": lambda offsets, targets, _, watch: nearest_source.nearest_sources(
         (offsets, targets), (offsets, targets), SOURCES, watch
     ),

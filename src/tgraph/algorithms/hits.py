@@ -16,7 +16,7 @@ import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum
-from tgraph.errors import InterruptedRunError, InvalidArgumentError
+from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
@@ -25,7 +25,6 @@ from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, uses_kernels
 
-ITERATIONS_PER_CALL = 1000  # the kernel returns after so many, and is called again
 SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
 
@@ -91,32 +90,19 @@ def hits(
 
 
 def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
-    """Let the kernel iterate until it is done, the limit is reached, or the user interrupts."""
+    """Let the kernel iterate."""
     from tgraph.kernels.cpu.hits import HitsRun
 
-    count, arcs, limit = task.graph.num_vertices, task.graph.num_arcs, task.max_iterations
-    residual: float | None = None
-    inward, outward = task.rows("in"), task.rows("out")
+    count, inward, outward = task.graph.num_vertices, task.rows("in"), task.rows("out")
     if not weighted:
         inward, outward = (*inward[:2], None), (*outward[:2], None)
-    hits_run, converged = HitsRun(inward, outward, np.full(count, 1.0 / count)), False
-
-    def result() -> Result:
-        fields = {"hubs": hits_run.hubs, "authorities": hits_run.authorities}
-        return task.result(fields, converged=converged, residual=residual)
-
-    try:
-        while not converged and (limit is None or len(task.trace) < limit):
-            most = ITERATIONS_PER_CALL if limit is None else min(ITERATIONS_PER_CALL, limit - len(task.trace))
-            residuals, ticks, interrupted = hits_run.advance(most, tol_l1, task.watch("iterations", limit))
-            task.record_sweeps(count, 2 * arcs, residuals, ticks)
-            residual = float(residuals[-1])
-            converged = residual <= tol_l1
-            if interrupted:
-                raise KeyboardInterrupt
-    except KeyboardInterrupt as interrupt:
-        raise InterruptedRunError(f"HITS was interrupted after {len(task.trace)} iterations", result()) from interrupt
-    return result()
+    hits_run = HitsRun(inward, outward, np.full(count, 1.0 / count))
+    return task.iterate(
+        hits_run.advance,
+        tol_l1,
+        2 * task.graph.num_arcs,
+        lambda: {"hubs": hits_run.hubs, "authorities": hits_run.authorities},
+    )
 
 
 def weigh(value: Tensor, weight: Tensor) -> Tensor:

@@ -1,11 +1,12 @@
 """Katz centrality: a vertex counts as much as all walks that end at it, longer ones less.
 
 Returns: scores, float64, of length 1 (the root of the sum of squares) unless `normalized=False`; `residual`, the L1
-change of the last iteration before that.
+change of the last iteration before that, or a bound of what another one would change (`tgraph.kernels.cpu.katz`).
 Technique: x = alpha * (the sum of x over incoming edges) + beta, over all vertices (Katz 1953), from what the first
 iteration makes of beta, which the degrees tell. Where a compiled kernel runs, new scores are used at once; on
-undirected graphs steps are made longer instead (Chebyshev's semi-iteration). It converges if alpha is below 1 / the
-largest eigenvalue; no eigenvalue is above the largest sum of incoming weights, so the default alpha always does.
+undirected graphs steps are made longer instead (Chebyshev's semi-iteration), and without weights, where rows are in
+memory, steps are sent in place of scores. It converges if alpha is below 1 / the largest eigenvalue; no eigenvalue is
+above the largest sum of incoming weights, so the default alpha always does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tgraph.results import Result
 from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
+from tgraph.task import Task, uses_kernels
 
 
 class Katz(Program):
@@ -96,13 +98,30 @@ def katz(
     for name, value in (("alpha", alpha), ("beta", beta), ("tol_l1", tol_l1)):
         if not 0.0 <= value < math.inf:
             raise InvalidArgumentError(f"{name}={value!r} must be a number, 0 or more")
-    kind = WeightedKatz if weighted else Katz
-    result = run(kind(float(alpha), float(beta), float(tol_l1)), graph, max_iterations=max_iterations, **how)
+    numbers = float(alpha), float(beta), float(tol_l1)
+    if not (weighted or graph.directed) and graph.num_vertices and max_iterations != 0 and uses_kernels(graph, how):
+        result = _from_kernel(graph, *numbers, max_iterations, how)
+    else:
+        kind = WeightedKatz if weighted else Katz
+        result = run(kind(*numbers), graph, max_iterations=max_iterations, **how)
+    if not math.isfinite(result.graph.total(result.scores)):
+        raise InvalidArgumentError(f"alpha={alpha!r} is above 1 / the largest eigenvalue: scores grow; use a smaller")
+    return _normalized(result) if normalized else result
+
+
+def _from_kernel(graph: Graph, alpha: float, beta: float, tol_l1: float, max_iterations: int, how: How) -> Result:
+    from tgraph.kernels.cpu.katz import KatzRun
+
+    with Task("Katz", graph, how, max_iterations) as task:
+        kernel = KatzRun(task.rows("in")[:2], alpha, beta)
+        return task.iterate(kernel.advance, tol_l1, graph.num_arcs, lambda: {"scores": kernel.scores})
+
+
+def _normalized(result: Result) -> Result:
+    """Return the result with scores of length 1, unless all are 0."""
     scores = result.scores
     length = math.sqrt(result.graph.total(scores * scores))
-    if not math.isfinite(length):
-        raise InvalidArgumentError(f"alpha={alpha!r} is above 1 / the largest eigenvalue: scores grow; use a smaller")
-    if normalized and length > 0:
+    if length > 0:
         result.fields["scores"] = scores / length
     return result
 

@@ -17,13 +17,14 @@ from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pull import advance_traced
+from tgraph.kernels.cpu.neighbor_sums import sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
 
 TINY = float(np.finfo(np.float64).tiny)  # avoids 0 / 0 where there are no edges
 HALT = COUNTERS + 8 * 8  # behind two sets of four counters
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ONE = np.uint64(1)
 
 Rows = tuple[Array, Array, "Array | None"]  # offsets, neighbours, weights
 
@@ -119,7 +120,7 @@ def _collect(size, shared, meeting, counters, side, factor, sent, received, part
         if piece >= num_pieces:
             meeting = meet(shared, meeting, size)
             break
-        partials[piece] = _sum_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+        partials[piece] = sum_weighted_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
     chunk = fetch_add(shared, counters, 1)
     while chunk < num_chunks:
         subtotal = 0.0
@@ -129,31 +130,12 @@ def _collect(size, shared, meeting, counters, side, factor, sent, received, part
             received[cuts[chunk]] = subtotal
         else:
             for u in range(cuts[chunk], cuts[chunk + 1]):
-                value = _sum_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
+                value = sum_weighted_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
                 received[u] = value
                 subtotal += value
         sums[chunk] = subtotal
         chunk = fetch_add(shared, counters, 1)
     return meet(shared, meeting, size)
-
-
-@njit(**JIT, forceinline=True)
-def _sum_row(first, last, neighbors, weights, factor, sent):
-    """Return `factor` times the sum of `sent` over some edges; four at a time, so that additions wait less."""
-    total, edge = 0.0, first
-    if weights.size:
-        while edge < last:  # weights may be so large that the factor must come first
-            total += sent[neighbors[edge]] * factor * weights[edge]
-            edge += ONE
-        return total
-    while edge + FOUR <= last:
-        left = sent[neighbors[edge]] + sent[neighbors[edge + ONE]]
-        total += left + (sent[neighbors[edge + TWO]] + sent[neighbors[edge + THREE]])
-        edge += FOUR
-    while edge < last:
-        total += sent[neighbors[edge]]
-        edge += ONE
-    return total * factor
 
 
 @njit(**JIT)

@@ -5,7 +5,7 @@ vertices that are left, put those to go into a common queue, and take them from 
 meanwhile is dealt with at once by the thread that made it fall (Kabir, Madduri 2017), unless too many do: they wait in
 the queue for the next round. The degree left when a vertex goes is its core number, so that one array holds both.
 
-Of two threads one peels alone, which is faster (`shrinking_peel`). What is called for every vertex is inlined: a call
+Of two threads one peels alone, which is faster (`serial_peel`). What is called for every vertex is inlined: a call
 that takes arrays costs tens of nanoseconds.
 
 Memory: 3 ids per vertex, and new rows, as large as the graph's, where those are not ascending. Core numbers do not
@@ -20,7 +20,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add, load
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.csr import transpose
-from tgraph.kernels.cpu.shrinking_peel import peel_shrinking
+from tgraph.kernels.cpu.serial_peel import peel_serially
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -53,7 +53,7 @@ def core_numbers(rows: Rows, reverse: Rows | None, is_sorted: bool, watch: Watch
     watch = watch or Watch()
     if size <= FEW_THREADS and in_rows is None:
         run_team(_count_degrees, size, graph, degrees)
-        peel_shrinking(graph, degrees, watch)
+        peel_serially(graph, degrees, watch)
     else:
         left, queue = np.empty(num_vertices, graph[1].dtype), np.empty(num_vertices, graph[1].dtype)
         watch.run(_peel, size, graph, in_rows, degrees, left, queue, np.empty((3, size), np.int64))
