@@ -16,7 +16,15 @@ from tgraph.interop.networkx.dispatch import backend
 from tgraph.interop.networkx.registry import FUNCTIONS
 
 KINDS = [nx.Graph, nx.DiGraph, nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
-IDS: list[Callable[[int], Any]] = [int, lambda i: 7 - i, lambda i: 10**12 * i, str, lambda i: (i, "x"), lambda i: i / 2]
+IDS: list[Callable[[int], Any]] = [
+    int,
+    lambda i: 7 - i,
+    lambda i: -i,  # -1 and -2 have the same hash
+    lambda i: 10**12 * i,
+    str,
+    lambda i: (i, "x"),
+    lambda i: i / 2,
+]
 WEIGHTS: list[Callable[[random.Random], Any]] = [
     lambda chance: chance.randint(1, 4),
     lambda chance: chance.randint(-1, 4),
