@@ -15,7 +15,7 @@ from tgraph.graph.labels import object_array
 from tgraph.interop.networkx.numbering import Numbering
 from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
 from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
-from tgraph.kernels.cpu.python_objects.rows import DictRows
+from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 from tgraph.runtime import Array
 
 BACKEND = "tgraph"
@@ -48,9 +48,8 @@ class ConvertedGraph:
         self.multigraph: bool = original.is_multigraph()
         rows = _dict_rows(original._adj)
         self._nodes = list(rows.by_owner)
-        self._addresses = rows.addresses_of_owners()
-        hashes = rows.hashes_of_owners()
-        self._numbering = Numbering(_hashes(self._nodes) if hashes is None else hashes)
+        self._addresses = rows.owners()
+        self._numbering = Numbering(_hashes(rows.owners(), self._nodes))
         self.out_rows: Rows = self._read_rows(rows)
         self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
@@ -276,8 +275,7 @@ class ConvertedGraph:
         neighbors = chain.from_iterable(rows.by_owner.values())
         if not self._numbering.distinct:
             return rows.offsets, np.fromiter(map(self.numbers.__getitem__, neighbors), np.int32)
-        hashes = rows.hashes()
-        return rows.offsets, self._numbering.numbers_of(_hashes(neighbors) if hashes is None else hashes)
+        return rows.offsets, self._numbering.numbers_of(_hashes(rows.keys(), neighbors))
 
 
 def _dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
@@ -297,8 +295,10 @@ def _is_computable(weights: Array) -> bool:
     return bool(np.abs(weights.astype(float)).sum() <= MAX_SUM)
 
 
-def _hashes(objects: Iterable[Any]) -> Array:
-    return np.fromiter(map(hash, objects), np.int64)
+def _hashes(addresses: Array, objects: Iterable[Any]) -> Array:
+    """Return the hashes of objects, in the place of their addresses; code of their own is called by Python."""
+    hashes = hashes_of(addresses)
+    return np.fromiter(map(hash, objects), np.int64, addresses.size) if hashes is None else hashes
 
 
 def pieces(items: list[Any], ends: Array) -> Iterator[list[Any]]:

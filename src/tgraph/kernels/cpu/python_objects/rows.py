@@ -12,6 +12,7 @@ from tgraph.kernels.cpu.python_objects.interface import (
     JIT,
     WORD_BYTES,
     ask_for,
+    ask_for_items,
     clear_error,
     dict_next,
     dict_size,
@@ -33,7 +34,7 @@ class DictRows:
     """The rows of a plain dictionary of plain dictionaries, which must not change as long as this is used.
 
     >>> rows = DictRows({"a": {7: {"cost": 1.5}, 8: {}}, "b": {}})
-    >>> rows.offsets.tolist(), rows.hashes().tolist(), rows.numbers("cost", 2.0).tolist()
+    >>> rows.offsets.tolist(), hashes_of(rows.keys()).tolist(), rows.numbers("cost", 2.0).tolist()
     ([0, 2, 2], [7, 8], [1.5, 2.0])
     """
 
@@ -44,17 +45,13 @@ class DictRows:
         if _add_sizes(self._rows, id(dict), self.offsets) == ODD:
             raise TypeError("a row is no plain dictionary")
 
-    def addresses_of_owners(self) -> Array:
+    def owners(self) -> Array:
         """Return the addresses of the keys that own the rows, `[V] int64`."""
         return _collect(np.array([id(self.by_owner)]), KEYS, len(self.by_owner))
 
-    def hashes_of_owners(self) -> Array | None:
-        """Return the hashes of the keys that own the rows, `[V] int64`; None if one is neither `int` nor `str`."""
-        return _hashes(self.addresses_of_owners())
-
-    def hashes(self) -> Array | None:
-        """Return the hashes of the keys in the rows, `[E] int64`; None if one is neither `int` nor `str`."""
-        return _hashes(_collect(self._rows, KEYS, int(self.offsets[-1])))
+    def keys(self) -> Array:
+        """Return the addresses of the keys in the rows, `[E] int64`."""
+        return _collect(self._rows, KEYS, int(self.offsets[-1]))
 
     def numbers(self, name: str, default: Any, *, as_floats: bool = False) -> Array | None:
         """Return `value.get(name, default)` of the values in the rows, `[E]`, which are plain dictionaries.
@@ -78,9 +75,9 @@ def _collect(dictionaries: Array, place: int, count: int) -> Array:
     return found
 
 
-def _hashes(objects: Array) -> Array | None:
-    """Return the hashes of the objects, in the same array; None if one is neither `int` nor `str`."""
-    return None if _hash_all(objects, id(int), id(str), objects) == ODD else objects
+def hashes_of(objects: Array) -> Array | None:
+    """Return the hashes of the objects at these addresses, in the same array; None if one is neither `int` nor `str`."""
+    return None if _hash_all(objects, id(int), id(str)) == ODD else objects
 
 
 @njit(**JIT)
@@ -88,9 +85,10 @@ def _read(dictionaries, place, cell, found):
     """Writes the addresses of the keys or values of all dictionaries. cell: the position, key and value of one item."""
     cells = cell.ctypes.data
     key, value = cells + KEYS * WORD_BYTES, cells + VALUES * WORD_BYTES
-    count = 0
+    count, last = 0, dictionaries.size - 1
     for number in range(dictionaries.size):
-        ask_for(dictionaries[min(number + AHEAD, dictionaries.size - 1)])
+        ask_for(dictionaries[min(number + 2 * AHEAD, last)])
+        ask_for_items(dictionaries[min(number + AHEAD, last)])
         cell[0] = 0
         while dict_next(dictionaries[number], cells, key, value):
             found[count] = cell[place]
@@ -109,14 +107,14 @@ def _add_sizes(dictionaries, dict_type, offsets):
 
 
 @njit(**JIT)
-def _hash_all(objects, int_type, str_type, hashes):
-    """Writes hashes, which may be the array of objects; ODD if one is neither int nor str."""
+def _hash_all(objects, int_type, str_type):
+    """Writes hashes in the place of addresses; ODD if an object is neither int nor str."""
     for place in range(objects.size):
         ask_for(objects[min(place + AHEAD, objects.size - 1)])
         kind = type_of(objects[place])
         if kind != int_type and kind != str_type:
             return ODD
-        hashes[place] = hash_of(objects[place])
+        objects[place] = hash_of(objects[place])
     return 0
 
 
