@@ -76,7 +76,7 @@ def _collect(dictionaries: Array, place: int, count: int) -> Array:
 
 
 def hashes_of(objects: Array) -> Array | None:
-    """Return the hashes of the objects at these addresses, in the same array; None if one is neither `int` nor `str`."""
+    """Return the hashes of the objects at these addresses, in their array; None if one is neither `int` nor `str`."""
     return None if _hash_all(objects, id(int), id(str)) == ODD else objects
 
 
@@ -135,8 +135,10 @@ def _get(dictionary, name, default, dict_type):
 @njit(**JIT)
 def _get_whole(dictionaries, name, default, dict_type, int_type, values):
     """Writes values; ODD if one is no int of 64 bits."""
+    last = dictionaries.size - 1
     for place in range(dictionaries.size):
-        ask_for(dictionaries[min(place + AHEAD, dictionaries.size - 1)])
+        ask_for(dictionaries[min(place + 2 * AHEAD, last)])
+        ask_for_items(dictionaries[min(place + AHEAD, last)])
         number = _get(dictionaries[place], name, default, dict_type)
         if number == 0 or type_of(number) != int_type:
             return ODD
@@ -150,8 +152,10 @@ def _get_whole(dictionaries, name, default, dict_type, int_type, values):
 @njit(**JIT)
 def _get_real(dictionaries, name, default, dict_type, float_type, other_type, values):
     """Writes values; ODD if one is neither float nor of the other type, int or ODD for none, or too large."""
+    last = dictionaries.size - 1
     for place in range(dictionaries.size):
-        ask_for(dictionaries[min(place + AHEAD, dictionaries.size - 1)])
+        ask_for(dictionaries[min(place + 2 * AHEAD, last)])
+        ask_for_items(dictionaries[min(place + AHEAD, last)])
         number = _get(dictionaries[place], name, default, dict_type)
         if number == 0:
             return ODD
