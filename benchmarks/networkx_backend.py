@@ -148,6 +148,7 @@ def measure_conversion(nodes: int = 100_000, edges: int = 1_000_000) -> Iterator
     """Yield how long it takes to convert a random graph, by the kind of its nodes, and to read a weight of edges."""
     from tgraph.interop.networkx.dispatch import backend
 
+    backend.convert_from_nx(nx.path_graph(3)).weights("weight")  # loads the kernels
     numbered = nx.gnm_random_graph(nodes, edges, seed=1)
     nx.set_edge_attributes(numbered, 1.5, "weight")
     numbers = random.Random(1).sample(range(4 * nodes), nodes)

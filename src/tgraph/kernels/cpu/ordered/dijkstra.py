@@ -49,16 +49,15 @@ def search(
     room = size if ties else 0
     steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
     numbers, pushed = np.empty(size, np.int64), np.empty(size, np.int64)
-    results = order, lengths, parents, *steps
+    what, results = (*rows, weights, starts, target), (order, lengths, parents, *steps)
     if weights.dtype.kind == "i" and weights.min(initial=0) >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
         lengths.fill(UNREACHED)
         buckets = 1 << int(weights.max(initial=0)).bit_length()
-        arguments = (*rows, weights, starts, target, _whole_limit(cutoff), ties)
-        found, num_steps = search_buckets(*arguments, numbers, pushed, buckets, *results)
+        found, num_steps = search_buckets(*what, _whole_limit(cutoff), ties, numbers, pushed, buckets, *results)
     else:
         heap, state = np.empty(size, weights.dtype), np.zeros(num_vertices, np.int8)
-        arguments = (*rows, weights, starts, target, np.inf if cutoff is None else float(cutoff), ties)
-        found, num_steps = _search(*arguments, heap, numbers, pushed, state, *results)
+        limit = np.inf if cutoff is None else float(cutoff)
+        found, num_steps = _search(*what, limit, ties, heap, numbers, pushed, state, *results)
     if found < 0:
         return None
     return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
