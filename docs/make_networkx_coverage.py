@@ -43,7 +43,7 @@ the function ran here to its end, not if it was left to NetworkX.
 
 Speed-up: NetworkX's time over the back end's on a graph that was converted before, {nodes:,} nodes with {degree} edges
 each (Barabási-Albert, its directed form for functions of directed graphs), the best of three calls, on a shared machine
-with 2 cores. `>` means that NetworkX was stopped after {limit} seconds. Functions that need other arguments than nodes
+with 2 cores. `>` means that NetworkX was stopped after {limit} seconds of processor time. Functions that need other arguments than nodes
 were not measured. 0 and 1: NetworkX stops at the first edge that decides, or returns a copy of the graph. The larger
 the graph, the larger the gain; [NetworkX](networkx.md) has larger ones.
 
@@ -90,7 +90,7 @@ def speedup(name: str, graphs: list[Any]) -> str:
             ours = seconds(function, [graph, *extra], backend="tgraph")
         except Exception:  # not for this kind of graph
             continue
-        signal.alarm(LIMIT_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT_SECONDS)
         try:
             return f"{seconds(function, [graph, *extra]) / ours:.0f}"
         except TimeoutError:
@@ -98,13 +98,13 @@ def speedup(name: str, graphs: list[Any]) -> str:
         except Exception:  # NetworkX refuses the graph as well
             continue
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 
 def make_page(run: SuiteRun) -> str:
     """Return the whole page."""
-    signal.signal(signal.SIGALRM, expire)
+    signal.signal(signal.SIGPROF, expire)
     nx.config.warnings_to_ignore.add("cache")
     graph = nx.barabasi_albert_graph(NODES, EDGES_PER_NODE, seed=1)
     graphs = [graph, graph.to_directed(), nx.DiGraph(list(graph.edges))]

@@ -102,10 +102,7 @@ def to_array(data: Any) -> Array:
 
 def object_array(items: list[Any]) -> Array:
     """Return a one-dimensional array of Python objects, also where they are sequences themselves."""
-    array = np.empty(len(items), object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array
+    return np.fromiter(items, object, len(items))
 
 
 def _object_column(argument: str, array: Array) -> Array:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import random
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from same_results import assert_same, outcome, public_function
 
 from tgraph.interop.networkx.dispatch import backend
+from tgraph.interop.networkx.graph import ConvertedGraph
 from tgraph.interop.networkx.registry import FUNCTIONS
 
 KINDS = [nx.Graph, nx.DiGraph, nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
-IDS: list[Callable[[int], Any]] = [int, lambda i: 7 - i, lambda i: 10**12 * i, str, lambda i: (i, "x"), lambda i: i / 2]
+IDS: list[Callable[[int], Any]] = [
+    int,
+    lambda i: 7 - i,
+    lambda i: -i,  # -1 and -2 have the same hash
+    lambda i: 10**12 * i,
+    str,
+    lambda i: (i, "x"),
+    lambda i: i / 2,
+]
 WEIGHTS: list[Callable[[random.Random], Any]] = [
     lambda chance: chance.randint(1, 4),
     lambda chance: chance.randint(-1, 4),
@@ -199,6 +210,36 @@ def test_hits_where_it_is_unique(kind: Any) -> None:
     graph = kind(nx.karate_club_graph())
     for found, expected in zip(nx.hits(graph, backend="tgraph"), nx.hits(graph), strict=True):
         assert found == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("weight", WEIGHTS[::2])  # whole and fractional: who need not look again looks in the second
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_louvain_makes_networkxs_moves(kind: Any, weight: Callable[[random.Random], Any]) -> None:
+    chance = random.Random(3)
+    graph = kind(nx.gnm_random_graph(300, 900, seed=3))
+    for _, _, data in graph.edges(data=True):
+        data["weight"] = weight(chance)
+    assert nx.community.louvain_communities(graph, seed=1, backend="tgraph") == nx.community.louvain_communities(
+        graph, seed=1
+    )
+
+
+@pytest.mark.parametrize("ids", [int, lambda i: 3 * i - 5, lambda i: -i, lambda i: 10**12 * i, str, lambda i: (i, "x")])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_views_and_other_dictionaries_are_converted(kind: Any, ids: Callable[[int], Any]) -> None:
+    class OwnRows(kind):  # type: ignore[misc]
+        adjlist_inner_dict_factory = OrderedDict
+
+    graph = nx.relabel_nodes(kind(nx.gnm_random_graph(60, 150, seed=1)), ids)
+    nx.set_edge_attributes(graph, 2, "weight")
+    for other in (graph, graph.subgraph(list(graph)[::2]), OwnRows(graph)):
+        converted, nodes = ConvertedGraph(other), list(other)
+        rows = [converted.nodes_of(part) for part in np.split(converted.out_rows[1], converted.out_rows[0][1:-1])]
+        assert dict(zip(nodes, rows, strict=True)) == {node: list(other[node]) for node in nodes}
+        assert converted.weights("weight").tolist() == [2] * converted.num_arcs
+        assert converted.numbers_of(nodes).tolist() == list(range(len(nodes)))
+        assert "absent" not in converted
+        assert [] not in converted
 
 
 @pytest.mark.parametrize("kind", [None, nx.Graph, nx.DiGraph, nx.MultiGraph])

@@ -12,13 +12,15 @@ import numpy as np
 from tgraph.errors import InvalidGraphError
 from tgraph.graph import Graph, from_csr
 from tgraph.graph.labels import object_array
+from tgraph.interop.networkx.numbering import Numbering
 from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
+from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
+from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 from tgraph.runtime import Array
 
 BACKEND = "tgraph"
 Rows = tuple[Array, Array]
 WeightedRows = tuple[Array, Array, "Array | None"]
-MAX_SPREAD = 8  # ids up to this many times the number of nodes are looked up in a table
 MAX_SUM = 2**62  # of whole weights: a path's length stays below
 
 
@@ -44,9 +46,11 @@ class ConvertedGraph:
         self.original = original
         self.directed: bool = original.is_directed()
         self.multigraph: bool = original.is_multigraph()
-        self.nodes = object_array(list(original._adj))
-        self._numbering = _numbering(self.nodes.tolist())
-        self.out_rows: Rows = self._read_rows(original._adj)
+        rows = _dict_rows(original._adj)
+        self._nodes = list(rows.by_owner)
+        self._addresses = rows.owners()
+        self._numbering = Numbering(_hashes(rows.owners(), self._nodes))
+        self.out_rows: Rows = self._read_rows(rows)
         self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
         self._ascending: dict[Any, WeightedRows] = {}
@@ -64,36 +68,50 @@ class ConvertedGraph:
 
     def number_of_nodes(self) -> int:
         """Return the number of nodes."""
-        return self.nodes.size
+        return len(self._nodes)
 
     order = number_of_nodes
 
     def __len__(self) -> int:
-        return self.nodes.size
+        return len(self._nodes)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.nodes.tolist())
+        return iter(self._nodes)
 
     def __contains__(self, node: Any) -> bool:
         try:
-            return node in self.numbers
+            return self._find(node) >= 0
         except TypeError:
             return False
 
     # --- nodes and numbers -------------------------------------------------------------------------------------------
     @cached_property
+    def nodes(self) -> Array:
+        """`[V] object`: the nodes."""
+        return object_array(self._nodes)
+
+    @cached_property
     def numbers(self) -> dict[Any, int]:
         """The number of every node."""
-        if isinstance(self._numbering, dict):
-            return self._numbering
-        return {node: number for number, node in enumerate(self.nodes.tolist())}
+        return {node: number for number, node in enumerate(self._nodes)}
+
+    def _find(self, node: Any) -> int:
+        """Return the number of a node, -1 if there is none."""
+        if not self._numbering.distinct:
+            return self.numbers.get(node, -1)
+        number = self._numbering.number_of(node)
+        is_found = number >= 0 and (self._nodes[number] is node or self._nodes[number] == node)
+        return number if is_found else -1
 
     def number_of(self, node: Any) -> int:
         """Return the number of a node; NetworkX says what is wrong with one that is not there."""
         try:
-            return self.numbers[node]
-        except (KeyError, TypeError):
+            number = self._find(node)
+        except TypeError:
             raise LeaveToNetworkX from None
+        if number < 0:
+            raise LeaveToNetworkX
+        return number
 
     def numbers_of(self, nodes: Iterable[Any]) -> Array:
         """Return the numbers of nodes, `[N] int64`."""
@@ -103,9 +121,16 @@ class ConvertedGraph:
         """Return the nodes with these numbers."""
         return self.nodes[numbers].tolist()
 
-    def by_node(self, values: Array) -> dict[Any, Any]:
-        """Return a dictionary of the values `[V]`, all nodes in their order."""
-        return dict(zip(self.nodes.tolist(), values.tolist(), strict=True))
+    def by_node(self, values: Array, numbers: Array | None = None) -> dict[Any, Any]:
+        """Return a dictionary of values, whole or floating, by the nodes with these numbers, None = all, in order."""
+        chosen = np.arange(len(self)) if numbers is None else numbers
+        filled = fill_dict(self._addresses, chosen, values)
+        return dict(zip(self.nodes_of(chosen), values.tolist(), strict=True)) if filled is None else filled
+
+    def sets_of(self, numbers: Array, ends: Array) -> list[set[Any]]:
+        """Return sets of the nodes with these numbers, divided at `ends`, the first of which is 0."""
+        filled = fill_sets(self._addresses, numbers, ends)
+        return list(map(set, pieces(self.nodes_of(numbers), ends))) if filled is None else filled
 
     # --- edges -------------------------------------------------------------------------------------------------------
     @property
@@ -139,7 +164,7 @@ class ConvertedGraph:
         if not self.directed:
             return self.out_rows
         self._check_unchanged()
-        return self._read_rows(self.original._pred)
+        return self._read_rows(_dict_rows(self.original._pred))
 
     @cached_property
     def any_order_in_rows(self) -> Rows:
@@ -234,38 +259,46 @@ class ConvertedGraph:
         if self.multigraph:
             raise LeaveToNetworkX
         self._check_unchanged()
-        adjacency = self.original._adj if along == "out" else self.original._pred
-        if not any(chain.from_iterable(row.values() for row in adjacency.values())):  # no edge has any attribute
-            values = [default] * self.num_arcs
-        else:
-            values = [data.get(name, default) for row in adjacency.values() for data in row.values()]
-        kinds = set(map(type, values))
-        if kinds <= {int}:
-            return _whole_weights(values)
-        if kinds == {float} or (mixed and kinds == {float, int}):
-            weights = np.array(values, np.float64)
-            if not np.isnan(weights).any():
-                return weights
-        raise LeaveToNetworkX
+        rows = _dict_rows(self.original._adj if along == "out" else self.original._pred)
+        weights = rows.numbers(name, default, as_floats=mixed) if type(name) is str else None
+        if weights is None or not _is_computable(weights):
+            raise LeaveToNetworkX
+        return weights
 
     def _check_unchanged(self) -> None:
         cache = self.original.__networkx_cache__
         if cache is not None and cache.get(BACKEND) is not self._marker:
             raise InvalidGraphError(["the NetworkX graph has changed since it was converted; convert it again"])
 
-    def _read_rows(self, adjacency: Mapping[Any, Any]) -> Rows:
-        """Return an adjacency as rows, in one pass over it."""
-        rows: Any = adjacency.values()
-        if type(adjacency) is not dict:  # the length of a view's row may count what it hides
-            rows = [list(row) for row in rows]
-        offsets = np.zeros(len(adjacency) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, rows), np.int64, len(adjacency)), out=offsets[1:])
-        neighbors, size = chain.from_iterable(rows), int(offsets[-1])
-        if self._numbering is None:
-            return offsets, np.fromiter(neighbors, np.int32, size)
-        if isinstance(self._numbering, dict):
-            return offsets, np.fromiter(map(self._numbering.__getitem__, neighbors), np.int32, size)
-        return offsets, self._numbering[np.fromiter(neighbors, np.int64, size)]
+    def _read_rows(self, rows: DictRows) -> Rows:
+        """Return rows of the numbers of neighbours."""
+        neighbors = chain.from_iterable(rows.by_owner.values())
+        if not self._numbering.distinct:
+            return rows.offsets, np.fromiter(map(self.numbers.__getitem__, neighbors), np.int32)
+        return rows.offsets, self._numbering.numbers_of(_hashes(rows.keys(), neighbors))
+
+
+def _dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
+    """Return the rows of an adjacency; of a copy if it is not made of plain dictionaries, such as that of a view."""
+    if type(adjacency) is dict:
+        try:
+            return DictRows(adjacency)
+        except TypeError:
+            pass
+    return DictRows({node: dict(row.items()) for node, row in adjacency.items()})
+
+
+def _is_computable(weights: Array) -> bool:
+    """Say whether sums of weights are numbers, and whole ones fit into 64 bits."""
+    if weights.dtype.kind == "f":
+        return not np.isnan(weights).any()
+    return bool(np.abs(weights.astype(float)).sum() <= MAX_SUM)
+
+
+def _hashes(addresses: Array, objects: Iterable[Any]) -> Array:
+    """Return the hashes of objects, in the place of their addresses; code of their own is called by Python."""
+    hashes = hashes_of(addresses)
+    return np.fromiter(map(hash, objects), np.int64, addresses.size) if hashes is None else hashes
 
 
 def pieces(items: list[Any], ends: Array) -> Iterator[list[Any]]:
@@ -275,29 +308,3 @@ def pieces(items: list[Any], ends: Array) -> Iterator[list[Any]]:
     [['a', 'b'], ['c']]
     """
     return (items[begin:end] for begin, end in pairwise(ends.tolist()))
-
-
-def _numbering(nodes: list[Any]) -> dict[Any, int] | Array | None:
-    """Return how nodes become numbers: not at all, by a table of whole numbers, or by a dictionary."""
-    if set(map(type, nodes)) == {int}:
-        try:
-            ids = np.array(nodes, np.int64)
-        except OverflowError:
-            ids = np.array([-1])
-        if ids.size == len(nodes) and np.array_equal(ids, np.arange(ids.size)):
-            return None
-        if ids.min() >= 0 and ids.max() < MAX_SPREAD * len(nodes):
-            table = np.full(int(ids.max()) + 1, -1, np.int32)
-            table[ids] = np.arange(ids.size)
-            return table
-    return {node: number for number, node in enumerate(nodes)}
-
-
-def _whole_weights(values: list[int]) -> Array:
-    try:
-        weights = np.array(values, np.int64)
-    except OverflowError:
-        raise LeaveToNetworkX from None
-    if np.abs(weights.astype(float)).sum() > MAX_SUM:
-        raise LeaveToNetworkX
-    return weights

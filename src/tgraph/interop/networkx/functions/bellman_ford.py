@@ -24,7 +24,7 @@ def relax(graph: ConvertedGraph, source: Any, weight: Any, *, heuristic: bool = 
 
 def lengths(graph: ConvertedGraph, found: Relaxed) -> dict[Any, Any]:
     """Return the lengths in the order in which nodes were reached; that of the source is the number 0."""
-    values = dict(zip(graph.nodes_of(found.order), found.lengths[found.order].tolist(), strict=True))
+    values = graph.by_node(found.lengths[found.order], found.order)
     values[graph.nodes[found.order[0]]] = 0
     return values
 

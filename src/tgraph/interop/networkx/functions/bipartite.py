@@ -26,7 +26,7 @@ def _colors(graph: ConvertedGraph) -> tuple[Array, Array]:
 @networkx_function(multigraph=True)
 def color(G: Any) -> dict[Any, int]:
     order, colors = _colors(G)
-    return dict(zip(G.nodes_of(order), colors.tolist(), strict=True))
+    return G.by_node(colors, order)
 
 
 @networkx_function(multigraph=True)

@@ -16,7 +16,7 @@ from tgraph.runtime import Array
 def at_nodes(graph: ConvertedGraph, values: list[Any], nodes: Any) -> Any:
     """Return values `[V]` as NetworkX does for its `nodes`: None = all, one node its value, others a dictionary."""
     if nodes is None:
-        return dict(zip(graph.nodes.tolist(), values, strict=True))
+        return dict(zip(graph, values, strict=True))
     if nodes in graph:
         return values[graph.number_of(nodes)]
     if not isinstance(nodes, (list, tuple, set, frozenset, dict)):
@@ -58,7 +58,8 @@ def _is_weighted(arguments: Arguments) -> bool | str:
 
 @networkx_function(effort="heavy")
 def triangles(G: Any, nodes: Any = None) -> Any:
-    return at_nodes(G, _triangles(G).tolist(), nodes)
+    counts = _triangles(G)
+    return G.by_node(counts) if nodes is None else at_nodes(G, counts.tolist(), nodes)
 
 
 @networkx_function(effort="heavy", refuses=_is_weighted)

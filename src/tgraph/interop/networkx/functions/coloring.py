@@ -26,4 +26,4 @@ def _has_other_strategy(arguments: Arguments) -> bool | str:
 @networkx_function(refuses=_has_other_strategy)
 def greedy_color(G: Any, strategy: Any = "largest_first", interchange: Any = False) -> dict[Any, int]:
     order, colors = colors_of(G)
-    return dict(zip(G.nodes_of(order), colors[order].tolist(), strict=True))
+    return G.by_node(colors[order], order)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.functions.coloring import colors_of
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, Rows, pieces
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, Rows
 from tgraph.interop.networkx.random_order import shuffled_numbers
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.csr import rows_from_edges
@@ -138,7 +138,7 @@ def _first_level(graph: ConvertedGraph, weight: Any) -> Level:
 def _sets(graph: ConvertedGraph, labels: Array) -> list[set[Any]]:
     order = np.argsort(labels, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    return list(map(set, pieces(graph.nodes_of(order), ends)))
+    return graph.sets_of(order, ends)
 
 
 def _partitions(graph: ConvertedGraph, weight: Any, resolution: Any, threshold: Any, state: Any) -> Iterator[Array]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tgraph.interop.networkx.functions.breadth_first import found_from
-from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, pieces
+from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import networkx_function
 from tgraph.kernels.cpu.ordered.breadth_first import components, search
 from tgraph.runtime import Array
@@ -17,11 +16,6 @@ from tgraph.runtime import Array
 def parts_of(graph: ConvertedGraph) -> tuple[Array, Array]:
     """Return all vertices, component by component, and where each begins, with the end."""
     return components(graph.out_rows, graph.any_order_in_rows)
-
-
-def sets_of(graph: ConvertedGraph, parts: tuple[Array, Array]) -> Iterator[set[Any]]:
-    """Yield the nodes of every component."""
-    return map(set, pieces(graph.nodes_of(parts[0]), parts[1]))
 
 
 def _is_connected(graph: ConvertedGraph) -> bool:
@@ -34,12 +28,12 @@ def _is_connected(graph: ConvertedGraph) -> bool:
 
 @networkx_function(multigraph=True, generator=True)
 def connected_components(G: Any) -> Any:
-    return sets_of(G, parts_of(G))
+    return G.sets_of(*parts_of(G))
 
 
 @networkx_function(multigraph=True, generator=True)
 def weakly_connected_components(G: Any) -> Any:
-    return sets_of(G, parts_of(G))
+    return G.sets_of(*parts_of(G))
 
 
 @networkx_function(multigraph=True)

@@ -87,4 +87,4 @@ def onion_layers(G: Any) -> dict[Any, int]:
     if G.loops.any():
         raise LeaveToNetworkX
     order, layers = onion(G.out_rows)
-    return dict(zip(G.nodes_of(order), layers.tolist(), strict=True))
+    return G.by_node(layers, order)

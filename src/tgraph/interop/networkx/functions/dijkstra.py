@@ -40,12 +40,11 @@ def settle(
 
 def lengths(graph: ConvertedGraph, found: Settled) -> dict[Any, Any]:
     """Return the length of every settled node, in order; that of a source is the number 0 whatever weights are."""
-    values = found.lengths[found.order].tolist()
+    result = graph.by_node(found.lengths[found.order], found.order)
     if found.lengths.dtype.kind == "f":
-        roots = np.flatnonzero(found.parents[found.order] == NOBODY).tolist()
-        for place in roots:
-            values[place] = 0
-    return dict(zip(graph.nodes_of(found.order), values, strict=True))
+        roots = found.order[found.parents[found.order] == NOBODY]
+        result.update(dict.fromkeys(graph.nodes_of(roots), 0))
+    return result
 
 
 def length_of(found: Settled, vertex: int) -> Any:

@@ -179,5 +179,5 @@ def harmonic_centrality(G: Any, nbunch: Any = None, distance: Any = None, source
     if nbunch is not None or sources is not None:
         raise LeaveToNetworkX
     found = reach_of_vertices(G.simple_rows, G.simple_in_rows, np.arange(len(G)))
-    scores = dict(zip(G.nodes.tolist(), found.inverses.tolist(), strict=True))
-    return {node: scores[node] or 0 for node in set(G.nodes.tolist())}  # in the order of NetworkX's set
+    scores = G.by_node(found.inverses)
+    return {node: scores[node] or 0 for node in set(G)}  # in the order of NetworkX's set

@@ -18,7 +18,10 @@ HITS_ITERATIONS, HITS_CHANGE, HITS_DIFFERENCE = 1000, 1e-14, 1e-9
 
 def _shares(graph: ConvertedGraph, weight: Any) -> Array:
     """Return 1 / the weight that leaves each vertex, 0 where none does."""
-    totals = np.bincount(graph.sources, None if weight is None else graph.float_weights(weight), len(graph))
+    if graph.incoming(weight)[2] is None:
+        totals = graph.out_degrees()
+    else:
+        totals = np.bincount(graph.sources, graph.float_weights(weight), len(graph))
     return np.divide(1.0, totals, out=np.zeros(len(graph)), where=totals != 0)
 
 
@@ -72,7 +75,8 @@ def _iterate_pagerank(
     for _ in range(max_iter):
         last, sums = ranks, np.zeros(len(graph))
         add_neighbors(offsets, sources, weights, last * shares, sums)
-        ranks = alpha * (sums + sum(last[is_sink].tolist()) * sinks) + (1 - alpha) * jumps
+        lost = np.cumsum(last[is_sink])[-1] if is_sink.size else 0.0  # added one by one, as NetworkX does
+        ranks = alpha * (sums + lost * sinks) + (1 - alpha) * jumps
         if np.absolute(ranks - last).sum() < tol_l1:
             return ranks
     raise LeaveToNetworkX

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.edges import build_digraph
-from tgraph.interop.networkx.functions.components import parts_of, sets_of
+from tgraph.interop.networkx.functions.components import parts_of
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.ordered.strong_components import components
@@ -37,7 +37,7 @@ def _attracting(graph: ConvertedGraph) -> tuple[tuple[Array, Array], Array]:
 
 @networkx_function(multigraph=True, generator=True)
 def strongly_connected_components(G: Any) -> Any:
-    return sets_of(G, components(G.out_rows))
+    return G.sets_of(*components(G.out_rows))
 
 
 @networkx_function(multigraph=True)
@@ -56,7 +56,7 @@ def is_strongly_connected(G: Any) -> bool:
 def attracting_components(G: Any) -> Any:
     parts, numbers = _attracting(G)
     chosen = set(numbers.tolist())
-    return (nodes for number, nodes in enumerate(sets_of(G, parts)) if number in chosen)
+    return (nodes for number, nodes in enumerate(G.sets_of(*parts)) if number in chosen)
 
 
 @networkx_function(multigraph=True)
@@ -83,7 +83,7 @@ def condensation(G: Any, scc: Any = None) -> Any:
     firsts.sort()
     result = build_digraph(range(count), zip(sources[firsts].tolist(), targets[firsts].tolist(), strict=True))
     mapping = result.graph["mapping"] = {}
-    for (number, data), members in zip(result._node.items(), sets_of(G, parts), strict=True):
+    for (number, data), members in zip(result._node.items(), G.sets_of(*parts), strict=True):
         data["members"] = members
         mapping.update(dict.fromkeys(members, number))  # in the order of the set, as NetworkX has it
     return result

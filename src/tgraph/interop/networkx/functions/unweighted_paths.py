@@ -15,7 +15,7 @@ from tgraph.kernels.cpu.ordered.path_parents import all_parents
 def lengths(graph: ConvertedGraph, source: Any, cutoff: Any = None, along: str = "out") -> dict[Any, int]:
     """Return how far every node is that a node reaches, in the order in which they are found."""
     order, _, levels = found_from(graph, source, cutoff, along=along)
-    return dict(zip(graph.nodes_of(order), levels[order].tolist(), strict=True))
+    return graph.by_node(levels[order], order)
 
 
 def paths(graph: ConvertedGraph, source: Any, cutoff: Any = None) -> dict[Any, list[Any]]:
@@ -82,7 +82,6 @@ def predecessor(G: Any, source: Any, target: Any = None, cutoff: Any = None, ret
     found = dict(zip(G.nodes_of(order), pieces(G.nodes_of(parents), offsets), strict=True))
     if target is not None:
         parents_of_target = found.get(target, [])
-        level = int(levels[G.numbers[target]]) if target in found else -1
+        level = int(levels[G.number_of(target)]) if target in found else -1
         return (parents_of_target, level) if return_seen else parents_of_target
-    seen = dict(zip(G.nodes_of(order), levels[order].tolist(), strict=True))
-    return (found, seen) if return_seen else found
+    return (found, G.by_node(levels[order], order)) if return_seen else found

@@ -10,36 +10,38 @@ from numba import njit
 
 from tgraph.kernels.cpu.team import JIT
 
-NEW, WAITING, SETTLED = 0, 1, 2
 NOBODY = -1
-MAX_WEIGHT = 256  # empty buckets are passed one by one: at most so many per vertex
+UNREACHED = np.iinfo(np.int64).max
+MAX_WEIGHT = 255  # empty buckets are passed one by one: at most so many per vertex
 
 
 @njit(**JIT)
 def search_buckets(
     offsets, neighbors, weights, starts, target, limit, ties, nexts, pushed, num_buckets,
-    state, order, lengths, parents, step_vertices, step_parents, step_replaces,
+    order, lengths, parents, step_vertices, step_parents, step_replaces,
 ):  # fmt: skip
-    """Needs 0 <= weights < num_buckets. Writes all arrays from nexts on but num_buckets; returns as the heap's search.
+    """Needs 0 <= weights < num_buckets, a power of two. Writes all arrays from nexts on; returns as the heap's search.
 
-    nexts[i]: the entry behind entry i in its bucket. pushed[i]: the vertex of entry i.
+    nexts[i]: the entry behind entry i in its bucket. pushed[i]: the vertex of entry i; it is stale if a shorter way was
+    found since. lengths are whole numbers here, UNREACHED at first.
     """
     heads, tails = np.full(num_buckets, NOBODY), np.full(num_buckets, NOBODY)
+    mask = num_buckets - 1
     length, waiting, number, found, steps = 0, 0, 0, 0, 0
     for start in starts:
-        state[start] = WAITING
+        lengths[start] = 0
         _append(heads, tails, nexts, pushed, 0, number, start)
         waiting, number = waiting + 1, number + 1
     while waiting > 0:
-        entry = heads[length % num_buckets]
+        entry = heads[length & mask]
         if entry == NOBODY:
             length += 1
             continue
-        heads[length % num_buckets] = nexts[entry]
+        heads[length & mask] = nexts[entry]
         vertex, waiting = pushed[entry], waiting - 1
-        if state[vertex] == SETTLED:
+        if lengths[vertex] != length:
             continue
-        state[vertex], order[found] = SETTLED, vertex
+        order[found] = vertex
         found += 1
         if vertex == target:
             break
@@ -47,9 +49,9 @@ def search_buckets(
             neighbor, new_length = neighbors[edge], length + weights[edge]
             if new_length > limit:
                 continue
-            if state[neighbor] == NEW or (state[neighbor] == WAITING and new_length < lengths[neighbor]):
-                state[neighbor], lengths[neighbor], parents[neighbor] = WAITING, new_length, vertex
-                _append(heads, tails, nexts, pushed, new_length % num_buckets, number, neighbor)
+            if new_length < lengths[neighbor]:
+                lengths[neighbor], parents[neighbor] = new_length, vertex
+                _append(heads, tails, nexts, pushed, new_length & mask, number, neighbor)
                 waiting, number = waiting + 1, number + 1
                 if ties:
                     step_vertices[steps], step_parents[steps], step_replaces[steps] = neighbor, vertex, True

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.ordered.binary_heap import pop, push
-from tgraph.kernels.cpu.ordered.bucket_dijkstra import MAX_WEIGHT, NEW, NOBODY, SETTLED, WAITING, search_buckets
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import MAX_WEIGHT, NOBODY, UNREACHED, search_buckets
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
+NEW, WAITING, SETTLED = 0, 1, 2
+
 
 class Settled(NamedTuple):
-    """What was found: vertices in order `[F]`; of every vertex its length and parent `[V]`; all ties, see `search`."""
+    """What was found: vertices in order `[F]`; of these, by vertex `[V]`, length and parent; all ties, see `search`."""
 
     order: Array
     lengths: Array
@@ -46,17 +49,25 @@ def search(
     room = size if ties else 0
     steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
     numbers, pushed = np.empty(size, np.int64), np.empty(size, np.int64)
-    results = np.zeros(num_vertices, np.int8), order, lengths, parents, *steps
-    limit = np.inf if cutoff is None else float(cutoff)
-    arguments = (*rows, weights, starts, target, limit, ties)
+    what, results = (*rows, weights, starts, target), (order, lengths, parents, *steps)
     if weights.dtype.kind == "i" and weights.min(initial=0) >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
-        buckets = int(weights.max(initial=0)) + 1
-        found, num_steps = search_buckets(*arguments, numbers, pushed, buckets, *results)
+        lengths.fill(UNREACHED)
+        buckets = 1 << int(weights.max(initial=0)).bit_length()
+        found, num_steps = search_buckets(*what, _whole_limit(cutoff), ties, numbers, pushed, buckets, *results)
     else:
-        found, num_steps = _search(*arguments, np.empty(size, weights.dtype), numbers, pushed, *results)
+        heap, state = np.empty(size, weights.dtype), np.zeros(num_vertices, np.int8)
+        limit = np.inf if cutoff is None else float(cutoff)
+        found, num_steps = _search(*what, limit, ties, heap, numbers, pushed, state, *results)
     if found < 0:
         return None
     return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
+
+
+def _whole_limit(cutoff: float | None) -> int:
+    """Return the largest whole number that a limit allows; nothing exceeds NaN."""
+    if cutoff is None or not cutoff < UNREACHED:
+        return UNREACHED
+    return math.floor(max(cutoff, -1))
 
 
 @njit(**JIT)

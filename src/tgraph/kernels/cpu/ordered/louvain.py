@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
+
+ROWS_AHEAD = 4  # vertices: their rows, and half as long before the communities of their first neighbours, are asked for
+NEIGHBORS_AHEAD = 8
 
 
 def move_vertices(
@@ -32,10 +36,13 @@ def move_vertices(
     [1, 1, 3, 3]
     """
     num_vertices = rows[0].size - 1
-    communities = np.arange(num_vertices)
+    communities = np.arange(num_vertices, dtype=rows[1].dtype)
     sums = degrees[0].copy(), degrees[1].copy()
     scratch = np.full(num_vertices, -1.0), np.empty(num_vertices + 1, np.int64)
-    _move(*rows, weights, *degrees, order, total, float(resolution), directed, *sums, *scratch, communities)
+    stamps = np.zeros(num_vertices, np.int64), np.zeros(num_vertices, np.int64)
+    is_whole = all((degree == np.rint(degree)).all() for degree in degrees)
+    arguments = (*rows, weights, *degrees, order, total, float(resolution), directed, is_whole)
+    _move(*arguments, *sums, *scratch, *stamps, communities)
     return communities
 
 
@@ -48,16 +55,50 @@ def _cost(resolution, total, directed, out_degree, in_degree, out_sum, in_sum):
 
 
 @njit(**JIT)
+def _is_settled(vertex, offsets, neighbors, communities, changed, looked):
+    """Say whether all that a vertex would look at is as it was when it looked last."""
+    if changed[communities[vertex]] >= looked[vertex]:
+        return False
+    for edge in range(offsets[vertex], offsets[vertex + 1]):
+        if changed[communities[neighbors[edge]]] >= looked[vertex]:
+            return False
+    return True
+
+
+@njit(**JIT)
+def _ask_ahead(place, order, offsets, neighbors, weights, communities):
+    """Brings what vertices look at that come soon into the cache."""
+    last = order.size - 1
+    prefetch(offsets, order[min(place + 2 * ROWS_AHEAD, last)])
+    first = offsets[order[min(place + ROWS_AHEAD, last)]]
+    prefetch(neighbors, first)
+    prefetch(weights, first)
+    vertex = order[min(place + ROWS_AHEAD // 2, last)]
+    for edge in range(offsets[vertex], min(offsets[vertex + 1], offsets[vertex] + NEIGHBORS_AHEAD)):
+        prefetch(communities, neighbors[edge])
+
+
+@njit(**JIT)
 def _move(
-    offsets, neighbors, weights, out_degrees, in_degrees, order, total, resolution, directed, out_sums, in_sums,
-    shares, candidates, communities,
+    offsets, neighbors, weights, out_degrees, in_degrees, order, total, resolution, directed, is_whole,
+    out_sums, in_sums, shares, candidates, changed, looked, communities,
 ):  # fmt: skip
-    """Writes communities, and everything from out_sums on as scratch. shares: -1 = no candidate; weights are >= 0."""
-    is_moving = True
+    """Writes communities, and everything from out_sums on as scratch. shares: -1 = no candidate; weights are >= 0.
+
+    changed: when a community last did; looked: when a vertex last looked at all communities around it, both counted in
+    such looks. Who would see what it saw last time does not look again, unless degrees are fractions: to leave and to
+    come back then changes sums by rounding.
+    """
+    is_moving, now = True, 0
     while is_moving:
         is_moving = False
-        for vertex in order:
-            own, count = communities[vertex], 0
+        for place in range(order.size):
+            _ask_ahead(place, order, offsets, neighbors, weights, communities)
+            vertex = order[place]
+            if is_whole and _is_settled(vertex, offsets, neighbors, communities, changed, looked):
+                continue
+            own, count, now = communities[vertex], 0, now + 1
+            looked[vertex] = now
             for edge in range(offsets[vertex], offsets[vertex + 1]):
                 community = communities[neighbors[edge]]
                 if shares[community] < 0:
@@ -73,9 +114,9 @@ def _move(
             leaving = -shares[own] / total + _cost(
                 resolution, total, directed, out_degree, in_degree, out_sums[own], in_sums[own]
             )
-            best_gain, best = 0.0, own
-            for place in range(count):
-                community = candidates[place]
+            best_gain, best = 0.0, np.int64(own)
+            for number in range(count):
+                community = candidates[number]
                 gain = (leaving + shares[community] / total) - _cost(
                     resolution, total, directed, out_degree, in_degree, out_sums[community], in_sums[community]
                 )
@@ -86,3 +127,4 @@ def _move(
             in_sums[best] += in_degree
             if best != own:
                 communities[vertex], is_moving = best, True
+                changed[own] = changed[best] = now
