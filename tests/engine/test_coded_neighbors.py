@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
-from tgraph.memory import FarGraph, Link, edge_stream
+from tgraph.memory import Budget, EdgeStream, FarGraph, Link, edge_stream
 from user_programs import WidestPath
 
 EXACT = {
@@ -137,6 +137,20 @@ def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Gr
     enough = int(str(raised.value).rpartition("=")[2])
     with stored(web, enough) as far:
         assert_same("pagerank", SCORES["pagerank"](web), SCORES["pagerank"](far))
+
+
+def test_offsets_are_not_read_where_they_would_take_what_stays_free(web: tg.Graph) -> None:
+    offset_bytes = 8 * (web.num_vertices + 1)
+    for neighbors in ("plain", "coded"):
+        budget = Budget(1 << 22)
+        with stored(web, 1 << 22, neighbors) as far:
+            budget.take("vertex data", (1 << 22) - offset_bytes - (1 << 16))  # not even a sixteenth is left
+            if neighbors == "plain":
+                EdgeStream(far, "out", False, budget)
+                continue
+            with pytest.raises(MemoryBudgetError, match=r"out offsets needs .*give at least memory=\d+"):
+                EdgeStream(far, "out", False, budget)
+            assert list(budget.parts) == ["vertex data"]
 
 
 def test_what_is_used_in_place_needs_plain_neighbours(web: tg.Graph) -> None:

@@ -97,13 +97,13 @@ def _is_compiled(graph: Graph, how: How) -> bool:
     return uses_kernels(graph, how) or (graph.is_compressed and not in_group(graph) and may_use_kernels(graph, how))
 
 
-def _sides(task: Task, weighted: bool) -> list[Any]:
+def _sides(task: Task, weighted: bool) -> tuple[Any, Any]:
     """Return the rows against the edges and along them, as the kernel takes them."""
-    graph, sides = task.graph, ("in", "out")
+    graph = task.graph
     if isinstance(graph, CompressedGraph):
-        return [graph.side(side) for side in sides]
-    rows = [task.rows(side) for side in sides]
-    return rows if weighted else [(*side[:2], None) for side in rows]
+        return graph.side("in"), graph.side("out")
+    inward, outward = task.rows("in"), task.rows("out")
+    return (inward, outward) if weighted else ((*inward[:2], None), (*outward[:2], None))
 
 
 def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:

@@ -18,7 +18,6 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, load
-from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -27,7 +26,7 @@ MOST_FREQUENT = 64  # the small counters hold this and one more for every thread
 ROWS_PER_CHUNK = 1 << 10
 PROBES = 64  # after which a pair that finds no place is not replaced in this round
 SMALLEST_TABLE = 1 << 10
-SAMPLED = 1 << 18  # sequences that an estimate looks at: their table stays in the cache
+SAMPLED = 1 << 16  # sequences that an estimate looks at: their table stays in the cache
 
 FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 ONE, HALF = np.uint64(1), np.uint64(32)
@@ -155,6 +154,7 @@ def _take_rows(shared, num_rows):
 def _count_roughly(rank, size, shared, symbols, starts, sizes, small, rough):
     """Writes small counters, up to `rough`, by atomic additions, and the number of places whose counter reached it."""
     mask = np.uint64(small.size - 1)
+    frequent = 0
     while True:
         first, last = _take_rows(shared, starts.size)
         if first == last:
@@ -162,14 +162,10 @@ def _count_roughly(rank, size, shared, symbols, starts, sizes, small, rough):
         for row in range(first, last):
             for i in range(starts[row], starts[row] + sizes[row] - 1):
                 slot = _mix(_pair(symbols, i)) & mask
-                if small[slot] < rough:
-                    fetch_add(small, slot, np.uint8(1))
-    meet(shared, 1, size)
-    frequent = 0
-    per_thread = (starts.size + size - 1) // size
-    for row in range(rank * per_thread, min((rank + 1) * per_thread, starts.size)):
-        for i in range(starts[row], starts[row] + sizes[row] - 1):
-            frequent += small[_mix(_pair(symbols, i)) & mask] >= rough
+                before = np.int64(small[slot])
+                if before < rough:
+                    before = np.int64(fetch_add(small, slot, np.uint8(1)))
+                frequent += rough if before == rough - 1 else before >= rough  # that place, and all those before it
     fetch_add(shared, COUNTERS + 8, frequent)
 
 

@@ -2,9 +2,9 @@
 
 Each iteration, every thread: takes chunks of virtual vertices, layer by layer, and reduces what reaches them; then
 takes chunks of vertices and reduces, updates and measures them, and makes what they send next. All meet after each
-large layer. A value is written by the thread that took its chunk. Messages of the next iteration are beside those in
-use, so what an iteration reads is what the one before left. What is summed over vertices is summed per chunk and then
-in the order of chunks: no answer depends on the number of threads.
+large layer. Rows are taken by length (`layers.sort_by_length`). A value is written by the thread that took its chunk.
+Messages of the next iteration are beside those in use, so what an iteration reads is what the one before left. What is
+summed over vertices is summed per chunk and then in the order of chunks: no answer depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TEXT = """
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, order, degrees, totals, changes, residuals, times, nothing{arrays}\
-{constants}):
+def worker(rank, size, shared, limit, tolerance, cuts, order, degrees, totals, changes, residuals, times,
+           nothing{arrays}{constants}):
     if limit == 0:
         return
     meeting, num_chunks = 1, cuts.size - 1

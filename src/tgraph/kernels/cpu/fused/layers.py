@@ -89,12 +89,17 @@ class LayeredSide:
         """
         order = np.empty(int(self.layers[-1] - self.layers[0]), np.uint32)
         numbers = list(range(len(self.layers) - 1))
-        begins, meets, place, was_small = [0], [], 0, False
+        begins, meets = [0], list[int]()
+        place, was_small = 0, False
         for layer in numbers if self.is_upward else reversed(numbers):
             first, last = int(self.layers[layer]), int(self.layers[layer + 1])
             local = self.offsets[first : last + 1].astype(np.int64)
             is_small = int(local[-1] - local[0]) <= SMALL_LAYER
-            cuts = np.array([0, last - first], np.uint64) if is_small else cut_by_work([local - local[0]], SMALLEST_CHUNK)[0]
+            cuts = (
+                np.array([0, last - first], np.uint64)
+                if is_small
+                else cut_by_work([local - local[0]], SMALLEST_CHUNK)[0]
+            )
             order[place : place + last - first] = sort_by_length([local], cuts) + np.uint32(first)
             if is_small and was_small:  # the last chunk goes on
                 begins.pop()
