@@ -16,6 +16,7 @@ from safetensors.numpy import load_file
 
 import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
+from tgraph.engine import far_edges
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
 from tgraph.memory import Budget, EdgeStream, FarGraph, Link, edge_stream
 from user_programs import WidestPath
@@ -137,6 +138,23 @@ def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Gr
     enough = int(str(raised.value).rpartition("=")[2])
     with stored(web, enough) as far:
         assert_same("pagerank", SCORES["pagerank"](web), SCORES["pagerank"](far))
+
+
+@pytest.mark.parametrize("neighbors", ["plain", "coded"])
+def test_directions_take_turns_where_there_is_no_room_for_two(
+    web: tg.Graph, neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets: list[Budget] = []
+    monkeypatch.setattr(far_edges, "Budget", lambda limit: budgets.append(Budget(limit)) or budgets[-1])
+    expected, moved = tg.hits(web, max_iterations=5, tol_l1=0), []
+    for memory in (4 << 20, 1_000_000 if neighbors == "coded" else 880_000):
+        with stored(web, memory, neighbors) as far:
+            found = tg.hits(far, max_iterations=5, tol_l1=0)
+            assert_same("hits", expected, found)
+            assert budgets[-1].peak <= memory
+            moved.append(found.trace.moved_bytes)
+    two_offsets = 2 * 8 * (web.num_vertices + 1)
+    assert moved[1] > moved[0] + 4 * two_offsets  # they were read again in every iteration
 
 
 def test_offsets_are_not_read_where_they_would_take_what_stays_free(web: tg.Graph) -> None:

@@ -214,8 +214,7 @@ class EdgeStream:
 
     def release(self) -> None:
         """Give back what was taken of the budget; the stream is of no use then."""
-        for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
-            self._budget.release(f"{self._direction} {purpose}")
+        release_stream(self._budget, self._direction)
 
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
@@ -224,6 +223,12 @@ class EdgeStream:
         if isinstance(neighbors, CodedArray):
             return CodedLoader(file, (neighbors, weights), *cut)
         return BlockLoader(file, self._arrays, *cut)
+
+
+def release_stream(budget: Budget, direction: str) -> None:
+    """Give back all that a stream of one direction has taken, also one that could not be made."""
+    for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
+        budget.release(f"{direction} {purpose}")
 
 
 def find_neighbors(
