@@ -200,6 +200,7 @@ def test_generate_within_a_budget_is_the_same_graph(call, tmp_path):
         (["pagerank", "CITY", "--direction", "sideways"], "direction='sideways' is not known"),
         (["pagerank", "CITY", "--damping", "2"], "damping=2.0 must be from 0 to 1"),
         (["info", "picture.png"], ".safetensors"),
+        (["tune", "--device", "cpu"], "device='cpu' has no Triton kernels to tune; use cuda or xpu"),
     ],
 )
 def test_errors_are_one_sentence_and_exit_code_2(call, city, arguments, words):

@@ -45,9 +45,11 @@ def test_torch_and_tensorflow_share_memory() -> None:
         back = torch_.share(shared)
         assert back.data_ptr() == lent.data_ptr()
         assert not np.shares_memory(tensorflow.to_numpy(tensorflow.asarray(lent)), lent.numpy())
+        import fake_accelerator
+        assert tensorflow.share(lent.to("fake")).tolist() == lent.tolist()
         print("shared")
     """
-    assert run_python("-c", "if True:" + code).strip() == "shared"
+    assert run_python("-c", "if True:" + code, PYTHONPATH=os.pathsep.join(sys.path)).strip() == "shared"
 
 
 @TENSORFLOW

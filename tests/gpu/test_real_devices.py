@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import tgraph as tg
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from tgraph.bench.launch_sizes import tune_device  # noqa: E402
 from tgraph.kernels.registry import kernels_on  # noqa: E402
 from tgraph.nn import Block, NeighborSampler, Rows, neighbor_apply, plain, pull  # noqa: E402
 from user_programs import WidestPath  # noqa: E402
@@ -109,3 +111,17 @@ def test_pinned_memory_is_read_where_it_lies(device: str) -> None:
     rows = Rows(table, ids.to(device))
     assert rows.is_far
     assert torch.equal(rows.gather().cpu(), table[ids])
+
+
+def test_tuning_changes_no_answer(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kernels_on(device) != "gpu":
+        pytest.skip(f"there are no Triton kernels for {device} here")
+    monkeypatch.setattr(tg.config, "cache_dir", str(tmp_path))
+    expected = tg.bfs(graph_of(), 0, kernel="plain").levels.tolist()
+    from tgraph.kernels.gpu import launch
+
+    found = tune_device(device, 14, 3)
+    assert all(seconds > 0 for kind in found.seconds.values() for seconds in kind.values())
+    near = graph_of().to("torch", device)
+    assert launch.read_sizes(launch.device_key(near.out_offsets.device)) == found.sizes
+    assert tg.bfs(near, 0).levels.tolist() == expected

@@ -31,33 +31,31 @@ SMALLEST_SHARE = 1e-9  # of the jumps that must reach vertices with edges
 class PageRank(Program):
     """Ranks with damping, and jumps that go everywhere alike.
 
-    `total` is what jumps carry: a share of every rank, all of a dangling one. With `settles`, new ranks are used at
-    once and only their proportions count until the end. A vertex without any edge, whose strength is -1 then, has
-    nothing but its part of the jumps, in every iteration; what it adds to them is known and put into the shares of the
-    others.
+    `parts [V]` says which part of a rank goes along each edge, 0 = dangling. `total` is what jumps carry: a share of
+    every rank, all of a dangling one. With `settles`, new ranks are used at once and only their proportions count until
+    the end. A vertex without any edge, for which `parts` is -1 then, has nothing but its share of the jumps, in every
+    iteration; what it adds to them is known and put into the shares of the others.
     """
 
     reduce, active, linear, by_parts = "sum", "all", True, True
-
-    weighted = False
 
     def __init__(self, damping: float, tol_l1: float, settles: bool = False, dtype: str = "float64") -> None:
         self.damping, self.tolerance, self.asynchronous, self.dtype = damping, tol_l1, settles, dtype
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         self.evenly = 1.0 / max(graph.num_vertices, 1)
-        strengths = out_strengths(graph, self.weighted, self.dtype)
+        parts = self._find_parts(graph)
         self.all_of_it = 1.0
         if self.asynchronous:
-            strengths = self._leave_out_isolated(graph, strengths)
+            parts = self._leave_out_isolated(graph, parts)
         self.share = (1.0 - self.damping) * self.all_of_it
-        return {"ranks": graph.full(self.evenly, self.dtype), "strengths": strengths}, None
+        return {"ranks": graph.full(self.evenly, self.dtype), "parts": parts}, None
 
-    def message(self, ranks: Tensor, strengths: Tensor) -> Tensor:
-        return ranks / where(strengths > 0, strengths, 1.0)
+    def message(self, ranks: Tensor, parts: Tensor) -> Tensor:
+        return ranks * parts
 
-    def total(self, ranks: Tensor, strengths: Tensor) -> Tensor:
-        return where(strengths > 0, ranks * self.share, where(strengths < 0, 0.0, ranks * self.all_of_it))
+    def total(self, ranks: Tensor, parts: Tensor) -> Tensor:
+        return where(parts > 0, ranks * self.share, where(parts < 0, 0.0, ranks * self.all_of_it))
 
     def update(self, incoming: Tensor, total: Tensor) -> Tensor:
         return self.damping * incoming + total * self.evenly
@@ -68,30 +66,34 @@ class PageRank(Program):
             return {"ranks": ranks}
         return {"ranks": ranks / graph.total(ranks)}
 
-    def _leave_out_isolated(self, graph: Graph, strengths: Tensor) -> Tensor:
+    def _find_parts(self, graph: Graph) -> Tensor:
+        return edge_parts(graph, self.dtype)
+
+    def _leave_out_isolated(self, graph: Graph, parts: Tensor) -> Tensor:
         """Mark the vertices without edges, and let the others carry what these add to the jumps."""
         runtime = graph.runtime
-        isolated = runtime.nonzero(strengths == 0)
+        isolated = runtime.nonzero(parts == 0)
         if graph.directed:
             has_no_edges = runtime.index_select(graph.in_degrees(), isolated) == 0
             isolated = runtime.mask_select(isolated, has_no_edges)
         elsewhere = 1.0 - self._jumps_to(isolated, graph)
         if elsewhere <= SMALLEST_SHARE:
-            return strengths
+            return parts
         self.all_of_it = 1.0 / elsewhere
-        return runtime.index_put(strengths, isolated, -1.0)
+        return runtime.index_put(parts, isolated, -1.0)
 
     def _jumps_to(self, vertices: Tensor, graph: Graph) -> float:
         return graph.total(graph.runtime.asarray(np.asarray([vertices.shape[0]]))) * self.evenly
 
 
 class WeightedPageRank(PageRank):
-    """Edges are followed in proportion to their weights."""
+    """Edges are followed in proportion to their weights; `parts` holds the sums of the outgoing ones."""
 
-    weighted = True
+    def message(self, ranks: Tensor, parts: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
+        return ranks * weight / where(parts > 0, parts, 1.0)
 
-    def message(self, ranks: Tensor, strengths: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
-        return ranks * weight / where(strengths > 0, strengths, 1.0)
+    def _find_parts(self, graph: Graph) -> Tensor:
+        return out_strengths(graph, self.dtype)
 
 
 class PersonalizedPageRank(PageRank):
@@ -128,10 +130,10 @@ class StandingPageRank(PersonalizedPageRank):
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         jumps = self.find_jumps(graph)
-        return {"ranks": jumps.copy(), "strengths": out_strengths(graph, self.weighted), "jumps": jumps}, None
+        return {"ranks": jumps.copy(), "parts": self._find_parts(graph), "jumps": jumps}, None
 
-    def total(self, ranks: Tensor, strengths: Tensor) -> Tensor:
-        return where(strengths > 0, 0.0, ranks * self.damping)
+    def total(self, ranks: Tensor, parts: Tensor) -> Tensor:
+        return where(parts > 0, 0.0, ranks * self.damping)
 
     def update(self, jumps: Tensor, incoming: Tensor, total: Tensor) -> Tensor:  # type: ignore[override]
         return self.damping * incoming + (total + self.rest) * jumps
@@ -186,11 +188,16 @@ def pagerank(
     return run(program, graph, max_iterations=max_iterations, **how)
 
 
-def out_strengths(graph: Graph, weighted: bool, dtype: str = "float64") -> Tensor:
-    """Return the sum of the outgoing weights of every vertex, or its number of outgoing edges."""
+def edge_parts(graph: Graph, dtype: str = "float64") -> Tensor:
+    """Return the part of a vertex that goes along each of its outgoing edges, 0 where there is none."""
     runtime = graph.runtime
-    if not weighted:
-        return runtime.astype(graph.out_degrees(), dtype)
+    degrees = runtime.astype(graph.out_degrees(), dtype)
+    return 1.0 / runtime.index_put(degrees, runtime.nonzero(degrees == 0), math.inf)
+
+
+def out_strengths(graph: Graph, dtype: str = "float64") -> Tensor:
+    """Return the sum of the outgoing weights of every vertex."""
+    runtime = graph.runtime
     sums = runtime.segment_reduce(runtime.astype(graph.weights, "float64"), graph.out_offsets, "sum")
     return runtime.asarray(sums, dtype)  # weights may be elsewhere than vertex data
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from tgraph.algorithms.pagerank import check_weights, out_strengths
+from tgraph.algorithms.pagerank import check_weights, edge_parts, out_strengths
 from tgraph.elementwise import where
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
@@ -24,22 +24,20 @@ from tgraph.runtime import Tensor
 
 
 class PHP(Program):
-    """Scores of all vertices with respect to one source (a vertex number)."""
+    """Scores of all vertices with respect to one source (a vertex number); `parts` of them go along each edge."""
 
     reduce, active, asynchronous, linear = "sum", "all", True, True
-
-    weighted = False
 
     def __init__(self, source: int, damping: float, tol_l1: float) -> None:
         self.source, self.damping, self.tolerance = source, damping, tol_l1
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
         start = graph.full(0.0, "float64", at={self.source: 1.0})
-        fields = {"scores": start, "strengths": out_strengths(graph, self.weighted)}
+        fields = {"scores": start, "parts": self._find_parts(graph)}
         return {**fields, "is_source": graph.full(False, "bool", at={self.source: True})}, None
 
-    def message(self, scores: Tensor, strengths: Tensor) -> Tensor:
-        return scores / where(strengths > 0, strengths, 1.0)
+    def message(self, scores: Tensor, parts: Tensor) -> Tensor:
+        return scores * parts
 
     def update(self, is_source: Tensor, incoming: Tensor) -> Tensor:
         return where(is_source, 1.0, self.damping * incoming)
@@ -47,14 +45,18 @@ class PHP(Program):
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         return {"scores": fields["scores"]}
 
+    def _find_parts(self, graph: Graph) -> Tensor:
+        return edge_parts(graph)
+
 
 class WeightedPHP(PHP):
-    """Edges are followed in proportion to their weights."""
+    """Edges are followed in proportion to their weights; `parts` holds the sums of the outgoing ones."""
 
-    weighted = True
+    def message(self, scores: Tensor, parts: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
+        return scores * weight / where(parts > 0, parts, 1.0)
 
-    def message(self, scores: Tensor, strengths: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
-        return scores * weight / where(strengths > 0, strengths, 1.0)
+    def _find_parts(self, graph: Graph) -> Tensor:
+        return out_strengths(graph)
 
 
 @recorded

@@ -17,6 +17,7 @@ from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
 from tgraph.cli.stream import stream
 from tgraph.cli.train import train
+from tgraph.cli.tune import tune
 from tgraph.errors import InvalidArgumentError
 
 app = typer.Typer(
@@ -197,5 +198,6 @@ def generate(
 
 app.command()(stream)
 app.command()(train)
+app.command()(tune)
 app.command()(bench)
 app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all

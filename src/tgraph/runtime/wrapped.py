@@ -16,6 +16,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.runtime.protocol import Array
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+DLPACK_CPU = 1  # kDLCPU
 
 
 class WrappedTensor:
@@ -178,6 +179,14 @@ def check_dtype(runtime_name: str, dtype: Any) -> np.dtype[Any]:
             f"dtype={dtype.name} has no tensor in {runtime_name}; use one of {', '.join(DTYPES)}"
         )
     return dtype
+
+
+def lends_host_memory(tensor: Any) -> bool:
+    """Say whether DLPack can lend a tensor in memory of the CPU; torch raises of devices that DLPack does not know."""
+    try:
+        return hasattr(tensor, "__dlpack__") and tensor.__dlpack_device__()[0] == DLPACK_CPU
+    except ValueError:
+        return False
 
 
 def host_array(data: Any) -> Array:

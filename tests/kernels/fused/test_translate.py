@@ -56,6 +56,22 @@ def test_a_closure_is_read():
         return value * factor
 
     assert translate(scaled, "message").source == "def message(value):\n    return value * 3"
+    factor = 4
+    assert translate(scaled, "message").source == "def message(value):\n    return value * 4"
+
+
+def test_a_number_of_the_module_is_read_anew(monkeypatch):
+    assert "value > 7" in translate(Owner().method, "message").source
+    monkeypatch.setitem(globals(), "LIMIT", 8)
+    assert "value > 8" in translate(Owner().method, "message").source
+
+
+def test_an_attribute_that_became_something_else_is_refused():
+    owner = Owner()
+    translate(owner.several, "update")
+    owner.scale = "two"  # type: ignore[assignment]
+    with pytest.raises(NotTranslatableError, match=r"self.scale is a str"):
+        translate(owner.several, "update")
 
 
 def with_if(value):

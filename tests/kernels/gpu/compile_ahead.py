@@ -4,6 +4,9 @@
 fills, and each kernel is noted with the types of its arguments instead of being launched. What was noted is then
 compiled. So what is compiled is what would be launched, not a list that someone keeps up to date.
 
+Of what was compiled the compilers say how much of a multiprocessor it takes: shared memory on every target, and for AMD
+also how many waves of it fit a SIMD unit at once (occupancy, 8 at most) and whether registers were spilled to memory.
+
 Run as a script, in a process without TRITON_INTERPRET: `python tests/kernels/gpu/compile_ahead.py`.
 """
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -54,11 +58,11 @@ class Launch:
     constants: tuple[tuple[str, Any], ...]
     num_warps: int
 
-    def compile(self, target: GPUTarget) -> str:
-        """Return the assembly for a target."""
+    def compile(self, target: GPUTarget) -> tuple[str, int]:
+        """Return the assembly for a target, and the bytes of shared memory that a program needs."""
         source = ASTSource(fn=self.kernel, signature=dict(self.signature), constexprs=dict(self.constants))
         compiled = triton.compile(source, target=target, options={"num_warps": self.num_warps})
-        return compiled.asm["ptx" if target.backend == "cuda" else "amdgcn"]
+        return compiled.asm["ptx" if target.backend == "cuda" else "amdgcn"], compiled.metadata.shared
 
 
 def keep_assembly(*stage: Any) -> tuple[str, str] | None:
@@ -114,25 +118,47 @@ def recording() -> Iterator[Recorder]:
         launch.is_interpreted, JITFunction.run = is_interpreted, run
 
 
-def compile_all(launches: list[Launch], targets: list[str]) -> Iterator[tuple[Launch, str, str]]:
-    """Yield every launch, target and assembly, or what went wrong, by as many processes as there are cores."""
+def compile_all(launches: list[Launch], targets: list[str]) -> Iterator[tuple[Launch, str, str, int]]:
+    """Yield every launch, target, assembly (or what went wrong) and shared bytes, by a process for each core."""
     pairs = [(number, target) for number in range(len(launches)) for target in targets]
     global _launches
     _launches = launches
     with multiprocessing.get_context("fork").Pool() as pool:
-        for (number, target), text in pool.imap_unordered(_compile_one, pairs):
-            yield launches[number], target, text
+        for (number, target), text, shared in pool.imap_unordered(_compile_one, pairs):
+            yield launches[number], target, text, shared
 
 
 _launches: list[Launch] = []
 
 
-def _compile_one(pair: tuple[int, str]) -> tuple[tuple[int, str], str]:
+def _compile_one(pair: tuple[int, str]) -> tuple[tuple[int, str], str, int]:
     number, target = pair
     try:
-        return pair, _launches[number].compile(TARGETS[target])
+        return pair, *_launches[number].compile(TARGETS[target])
     except Exception as error:
-        return pair, f"FAILED {type(error).__name__}: {error}"
+        return pair, f"FAILED {type(error).__name__}: {error}", 0
+
+
+class Occupied:
+    """How much of a multiprocessor the kernels take that were compiled; sizes that are only tried in tuning apart."""
+
+    def __init__(self) -> None:
+        self.shared_bytes = 0
+        self.lowest_occupancy: dict[str, int] = {}  # by the name of the kernel
+        self.spills: list[str] = []
+
+    def add(self, case: str, launch: Launch, text: str, shared: int) -> None:
+        """Note what a compiler says of a kernel."""
+        if case.startswith("tuned"):
+            return
+        self.shared_bytes = max(self.shared_bytes, shared)
+        found = re.search(r"; Occupancy: (\d+)", text)
+        if found is None:
+            return
+        name = launch.name.rpartition(".")[2]
+        self.lowest_occupancy[name] = min(self.lowest_occupancy.get(name, 8), int(found[1]))
+        if re.search(r"_spill_count: +[1-9]", text):
+            self.spills.append(f"{case}: {name}")
 
 
 def main() -> int:
@@ -151,17 +177,15 @@ def main() -> int:
                 recorder.case = case
                 run()
     started = time.perf_counter()
-    wrong, sizes = [], dict.fromkeys(options.targets, 0)
-    for launch, target, text in compile_all(list(recorder.launches), options.targets):
+    wrong, sizes, occupied = [], dict.fromkeys(options.targets, 0), Occupied()
+    for launch, target, text, shared in compile_all(list(recorder.launches), options.targets):
+        occupied.add(recorder.launches[launch], launch, text, shared)
         is_right = not text.startswith("FAILED") and (".visible .entry" in text or "amdhsa_kernel" in text)
         sizes[target] += is_right
         if not is_right:
             wrong.append(f"{recorder.launches[launch]}: {launch.name} for {target}: {text[:2000]}")
-    print(
-        json.dumps(
-            {"kernels": len(recorder.launches), "compiled": sizes, "seconds": round(time.perf_counter() - started)}
-        )
-    )
+    seconds = round(time.perf_counter() - started)
+    print(json.dumps({"kernels": len(recorder.launches), "compiled": sizes, "seconds": seconds, **vars(occupied)}))
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 

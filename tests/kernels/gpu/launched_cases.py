@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 
 import tgraph as tg
 from tgraph.kernels import registry
-from tgraph.kernels.gpu import far_memory, launch, operators, row_operators, sampling_operators
+from tgraph.kernels.gpu import far_memory, launch, operators, row_operators, sampling_operators, tuning
 
 DEFINED = (far_memory, operators, row_operators, sampling_operators)  # whose import defines the operators
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
@@ -45,7 +46,7 @@ class Sent(tg.Program):
 
 def graph() -> tg.Graph:
     """Enough edges for several programs, so that rows are cut."""
-    count = 2 * launch.EDGES
+    count = 2 * launch.DEFAULTS.pull_edges
     ends = np.arange(count) % 7, np.arange(count) % 5
     return tg.from_edges(*ends, np.ones(count, np.float32), runtime="torch")
 
@@ -57,8 +58,8 @@ def run_program(some: tg.Graph, dtype: str, reduce: str) -> None:
 
 
 def reduce_segments(dtype: str, reduce: str) -> None:
-    values = torch.ones(2 * launch.EDGES, dtype=getattr(torch, dtype))
-    operators.segment_reduce(values, torch.tensor([0, 3, 3, 2 * launch.EDGES]), reduce)
+    count = 2 * launch.DEFAULTS.pull_edges
+    operators.segment_reduce(torch.ones(count, dtype=getattr(torch, dtype)), torch.tensor([0, 3, 3, count]), reduce)
 
 
 EMBEDDINGS = ("float16", "bfloat16", "float32", "float64")
@@ -90,6 +91,15 @@ def aggregate(dtype: str, width: int) -> None:
     calls.softmax_gradients(offsets, scores, scores)
 
 
+def add_rows(dtype: str, width: int) -> None:
+    """Launch one kernel of each shape on embeddings: a result per row, two per row, and one per edge."""
+    calls, x = torch.ops.tgraph, torch.ones(2, 2, width, dtype=getattr(torch, dtype))
+    offsets, ids = torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1], dtype=torch.int32)
+    calls.sum_rows(offsets, ids, None, x)
+    calls.max_rows(offsets, ids, None, x, False, torch.zeros(2, 2, width, dtype=torch.int32))
+    calls.dot_edges(offsets, ids, x, x)
+
+
 def sample(ids: str) -> None:
     """Launch every way of drawing."""
     places = [torch.ones(3, dtype=torch.int64) for _ in range(3)] + [torch.arange(4)]
@@ -107,6 +117,18 @@ def read_far(dtype: str) -> None:
     torch.ops.tgraph.gather_far(torch.ones(5, 7, dtype=getattr(torch, dtype)), torch.arange(3))
 
 
+def with_sizes(sizes: dict[str, int], multiprocessors: int, run: Callable[[], None]) -> None:
+    """Launch with other sizes than the defaults."""
+    device, count = torch.device("cpu"), launch.multiprocessors
+    launch.use_sizes(device, dataclasses.replace(launch.DEFAULTS, **sizes))
+    launch.multiprocessors = lambda device: multiprocessors
+    try:
+        run()
+    finally:
+        launch.use_sizes(device, launch.DEFAULTS)
+        launch.multiprocessors = count
+
+
 def everything() -> dict[str, Callable[[], None]]:
     """Return every case by name; kernels then serve CPU tensors."""
     registry.KERNELS["cpu"] = "gpu"
@@ -120,4 +142,15 @@ def everything() -> dict[str, Callable[[], None]]:
         cases[f"gather_far {dtype}"] = partial(read_far, dtype)
     for ids in ("int32", "int64"):
         cases[f"sampling {ids}"] = partial(sample, ids)
+    return cases | cases_of_other_sizes(some)
+
+
+def cases_of_other_sizes(some: tg.Graph) -> dict[str, Callable[[], None]]:
+    """Return a case for each candidate of tuning, and one for frontiers of few edges; in the widest type."""
+    on_edges, on_rows = partial(run_program, some, "float64", "mean"), partial(add_rows, "float64", WIDTH)
+    cases: dict[str, Callable[[], None]] = {"few edges": partial(with_sizes, {}, 100, on_edges)}
+    for kind, candidates in tuning.CANDIDATES.items():
+        for sizes in candidates:
+            run = on_rows if kind == "rows" else on_edges
+            cases[f"tuned {kind} {sizes}"] = partial(with_sizes, sizes, 1, run)
     return cases

@@ -25,3 +25,6 @@ def test_ptx_and_amdgcn_for_every_kernel(tmp_path: Path) -> None:
     found = json.loads(done.stdout.splitlines()[0])
     assert found["kernels"] > 300
     assert found["compiled"] == dict.fromkeys(("cuda sm_80", "cuda sm_90", "hip gfx942"), found["kernels"])
+    assert found["shared_bytes"] <= 16 << 10  # so that registers say how many programs a multiprocessor holds
+    assert not found["spills"]
+    assert min(found["lowest_occupancy"].values()) >= 2  # waves on a SIMD unit of gfx942: another waits, one computes

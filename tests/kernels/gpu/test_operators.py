@@ -64,4 +64,4 @@ def test_half_precision_goes_by_float32_on_the_cpu() -> None:
 
 def test_a_program_needs_a_gpu_or_the_interpreter() -> None:
     with pytest.raises(InvalidProgramError, match="set TRITON_INTERPRET=1"):
-        operators.run_program("some_module", "pull", 1, [X], [Y], [3], 8)
+        operators.run_program("some_module", "pull", 1, [X], [Y], [3], 8, 4)

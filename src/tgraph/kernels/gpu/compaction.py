@@ -32,10 +32,10 @@ def write_set(mask, ends, new_queue, size, BLOCK: tl.constexpr):
 
 def fill_queue(mask: torch.Tensor, new_queue: torch.Tensor) -> torch.Tensor:
     """Write the places `[N]` where a mask is set into a queue with room for all; return their number `[1] int64`."""
-    size = mask.shape[0]
-    grid = launch.programs(size, launch.VERTICES)
+    size, sizes = mask.shape[0], launch.sizes_on(mask.device)
+    grid = launch.programs(size, sizes.vertices)
     counts = torch.empty(grid[0], dtype=torch.int64, device=mask.device)
-    count_set[grid](mask, counts, size, BLOCK=launch.VERTICES, num_warps=launch.WARPS)
+    count_set[grid](mask, counts, size, BLOCK=sizes.vertices, num_warps=sizes.vertex_warps)
     ends = torch.cumsum(counts, 0)
-    write_set[grid](mask, ends, new_queue, size, BLOCK=launch.VERTICES, num_warps=launch.WARPS)
+    write_set[grid](mask, ends, new_queue, size, BLOCK=sizes.vertices, num_warps=sizes.vertex_warps)
     return ends[-1:]

@@ -87,7 +87,7 @@ def _scores(
             LEAKY=attention is not None,
             HEADS=heads,
             WIDTH=width,
-            **tile_sizes(width),
+            **tile_sizes(width, offsets.device),
         )
     return scores
 
@@ -173,7 +173,7 @@ def leaky_sums(
     if sums.numel():
         read = (offsets, ids, edges, gradients.contiguous(), embeddings.contiguous(), row_embeddings.contiguous())
         slopes = torch.full((1,), slope, dtype=torch.float64, device=offsets.device)
-        leaky_sums_kernel[row_grid(num_rows, heads, width)](
-            *read, slopes, sums, HEADS=heads, WIDTH=width, **tile_sizes(width)
+        leaky_sums_kernel[row_grid(num_rows, heads, width, offsets.device)](
+            *read, slopes, sums, HEADS=heads, WIDTH=width, **tile_sizes(width, offsets.device)
         )
     return sums

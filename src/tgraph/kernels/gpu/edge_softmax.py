@@ -79,7 +79,9 @@ def sum_edges(offsets: torch.Tensor, edges: torch.Tensor | None, values: torch.T
     num_rows, heads = offsets.shape[0] - 1, values.shape[1]
     sums = torch.empty((num_rows, heads), dtype=values.dtype, device=offsets.device)
     if sums.numel():
-        sum_edges_kernel[(num_rows, heads)](offsets, edges, values.contiguous(), sums, HEADS=heads, **_sizes())
+        sum_edges_kernel[(num_rows, heads)](
+            offsets, edges, values.contiguous(), sums, HEADS=heads, **_sizes(offsets.device)
+        )
     return sums
 
 
@@ -87,7 +89,9 @@ def softmax_edges(offsets: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
     """Return the softmax of scores over the edges of each row, `[E, H]`; zeros in a row of -inf alone."""
     shares, heads = torch.empty_like(scores, memory_format=torch.contiguous_format), scores.shape[1]
     if shares.numel():
-        softmax_kernel[(offsets.shape[0] - 1, heads)](offsets, scores.contiguous(), shares, HEADS=heads, **_sizes())
+        softmax_kernel[(offsets.shape[0] - 1, heads)](
+            offsets, scores.contiguous(), shares, HEADS=heads, **_sizes(offsets.device)
+        )
     return shares
 
 
@@ -96,9 +100,11 @@ def softmax_gradients(offsets: torch.Tensor, shares: torch.Tensor, gradients: to
     new_gradients, heads = torch.empty_like(shares, memory_format=torch.contiguous_format), shares.shape[1]
     if new_gradients.numel():
         read = (offsets, shares.contiguous(), gradients.contiguous())
-        softmax_gradients_kernel[(offsets.shape[0] - 1, heads)](*read, new_gradients, HEADS=heads, **_sizes())
+        softmax_gradients_kernel[(offsets.shape[0] - 1, heads)](
+            *read, new_gradients, HEADS=heads, **_sizes(offsets.device)
+        )
     return new_gradients
 
 
-def _sizes() -> dict[str, int]:
-    return {"EDGES": launch.SCORES, "num_warps": 1}
+def _sizes(device: torch.device) -> dict[str, int]:
+    return {"EDGES": launch.sizes_on(device).scores, "num_warps": 1}

@@ -29,9 +29,10 @@ def gather_far(far: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     width = far.shape[1]
     rows = torch.empty((ids.shape[0], width), dtype=far.dtype, device=ids.device)
     if rows.numel():
-        features = launch.feature_block(width)
+        sizes = launch.sizes_on(ids.device)
+        features = sizes.feature_block(width)
         grid = (ids.shape[0], launch.programs(width, features)[0])
-        gather_rows_kernel[grid](far, ids, rows, WIDTH=width, FEATURES=features, num_warps=launch.row_warps(features))
+        gather_rows_kernel[grid](far, ids, rows, WIDTH=width, FEATURES=features, num_warps=sizes.row_warps(features))
     return rows
 
 

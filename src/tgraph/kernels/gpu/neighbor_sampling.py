@@ -139,15 +139,16 @@ def draw_edges(
     """
     vertices, *_, offsets = places
     device, num_rows = vertices.device, vertices.shape[0]
+    sizes = launch.sizes_on(device)
     edges = torch.empty(total, dtype=torch.int64, device=device)
     found = torch.empty(total, dtype=neighbors.dtype, device=device)
     keys = torch.full((1,), key, dtype=torch.int64, device=device)
     if not total:
         return edges, found
     if fanout == ALL or replace:
-        draw_each_kernel[launch.programs(total, launch.EDGES)](
+        draw_each_kernel[launch.programs(total, sizes.pull_edges)](
             *places,
-            first_rows(offsets, total),
+            first_rows(offsets, total, sizes.pull_edges),
             neighbors,
             sums,
             keys,
@@ -157,12 +158,21 @@ def draw_edges(
             num_rows.bit_length(),
             largest_degree.bit_length(),
             DRAWS=fanout != ALL,
-            BLOCK=launch.EDGES,
-            num_warps=launch.WARPS,
+            BLOCK=sizes.pull_edges,
+            num_warps=sizes.pull_warps,
         )
     else:
         lanes = 1 << max(0, fanout - 1).bit_length()
         draw_different_kernel[launch.programs(num_rows, ROWS)](
-            *places, neighbors, keys, edges, found, num_rows, fanout, LANES=lanes, BLOCK=ROWS, num_warps=launch.WARPS
+            *places,
+            neighbors,
+            keys,
+            edges,
+            found,
+            num_rows,
+            fanout,
+            LANES=lanes,
+            BLOCK=ROWS,
+            num_warps=sizes.pull_warps,
         )
     return edges, found

@@ -51,9 +51,11 @@ def _flat(values: Any) -> Any:
             yield value
 
 
-def _run_program(module: str, entry: str, size: int, read: Any, written: Any, numbers: Any, block: int) -> None:
+def _run_program(
+    module: str, entry: str, size: int, read: Any, written: Any, numbers: Any, block: int, warps: int
+) -> None:
     kernel = getattr(sys.modules[module], entry)
-    kernel[launch.programs(size, block)](*read, *written, *numbers, BLOCK=block, num_warps=launch.WARPS)
+    kernel[launch.programs(size, block)](*read, *written, *numbers, BLOCK=block, num_warps=warps)
 
 
 def _refuse_program(module: str, *_: Any) -> None:
@@ -73,7 +75,8 @@ def _fill_queue_plainly(mask: torch.Tensor, new_queue: torch.Tensor) -> torch.Te
 
 
 define(
-    "run_program(str module, str entry, int size, Tensor[] read, Tensor(a!)[] written, int[] numbers, int block) -> ()",
+    "run_program(str module, str entry, int size, Tensor[] read, Tensor(a!)[] written, int[] numbers, int block, "
+    "int warps) -> ()",
     _run_program,
     _refuse_program,
     lambda *_: None,

@@ -83,8 +83,8 @@ def max_rows(
     maxima = torch.empty((num_rows, heads, width), dtype=embeddings.dtype, device=offsets.device)
     if maxima.numel():
         read = (offsets, ids, None if weights is None else weights.contiguous(), embeddings.contiguous())
-        max_rows_kernel[row_grid(num_rows, heads, width)](
-            *read, maxima, winners, ADDS=adds, HEADS=heads, WIDTH=width, **tile_sizes(width)
+        max_rows_kernel[row_grid(num_rows, heads, width, offsets.device)](
+            *read, maxima, winners, ADDS=adds, HEADS=heads, WIDTH=width, **tile_sizes(width, offsets.device)
         )
     return maxima
 
@@ -135,8 +135,8 @@ def max_weighted_by_products(
     maxima = torch.empty((num_rows, width), dtype=x.dtype, device=offsets.device)
     if maxima.numel():
         read = (offsets, ids, x.contiguous(), factor_ids, factors.contiguous(), row_factors.contiguous())
-        product_maxima_kernel[row_grid(num_rows, 1, width)](
-            *read, maxima, winners, ADDS=adds, WIDTH=width, **tile_sizes(width)
+        product_maxima_kernel[row_grid(num_rows, 1, width, offsets.device)](
+            *read, maxima, winners, ADDS=adds, WIDTH=width, **tile_sizes(width, offsets.device)
         )
     return maxima
 
@@ -186,7 +186,7 @@ def sum_won(
     sums = torch.empty((num_rows, heads, width), dtype=gradients.dtype, device=offsets.device)
     if sums.numel():
         read = (offsets, targets, edges, winners, None if weights is None else weights.contiguous())
-        sum_won_kernel[row_grid(num_rows, heads, width)](
-            *read, gradients.contiguous(), sums, HEADS=heads, WIDTH=width, **tile_sizes(width)
+        sum_won_kernel[row_grid(num_rows, heads, width, offsets.device)](
+            *read, gradients.contiguous(), sums, HEADS=heads, WIDTH=width, **tile_sizes(width, offsets.device)
         )
     return sums

@@ -64,7 +64,7 @@ def sum_rows(
     num_rows, (heads, width) = offsets.shape[0] - 1, embeddings.shape[1:]
     sums = torch.empty((num_rows, heads, width), dtype=embeddings.dtype, device=offsets.device)
     if sums.numel():
-        sum_rows_kernel[row_grid(num_rows, heads, width)](
+        sum_rows_kernel[row_grid(num_rows, heads, width, offsets.device)](
             offsets,
             ids,
             None if weights is None else weights.contiguous(),
@@ -72,7 +72,7 @@ def sum_rows(
             sums,
             HEADS=heads,
             WIDTH=width,
-            **tile_sizes(width),
+            **tile_sizes(width, offsets.device),
         )
     return sums
 
@@ -128,16 +128,19 @@ def sum_weighted_by_products(
     sums = torch.empty((num_rows, width), dtype=x.dtype, device=offsets.device)
     if sums.numel():
         read = (offsets, ids, x.contiguous(), factor_ids, factors.contiguous(), row_factors.contiguous())
-        product_sums_kernel[row_grid(num_rows, 1, width)](*read, sums, ADDS=adds, WIDTH=width, **tile_sizes(width))
+        tile = tile_sizes(width, offsets.device)
+        grid = row_grid(num_rows, 1, width, offsets.device)
+        product_sums_kernel[grid](*read, sums, ADDS=adds, WIDTH=width, **tile)
     return sums
 
 
-def row_grid(num_rows: int, heads: int, width: int) -> tuple[int, int, int]:
+def row_grid(num_rows: int, heads: int, width: int, device: torch.device) -> tuple[int, int, int]:
     """Return the grid of kernels with a program per row, head and part of the features."""
-    return num_rows, heads, launch.programs(width, launch.feature_block(width))[0]
+    return num_rows, heads, launch.programs(width, launch.sizes_on(device).feature_block(width))[0]
 
 
-def tile_sizes(width: int) -> dict[str, int]:
+def tile_sizes(width: int, device: torch.device) -> dict[str, int]:
     """Return how many edges and features a program reads at once, and its warps: more for wide rows."""
-    features = launch.feature_block(width)
-    return {"EDGES": launch.ROW_EDGES, "FEATURES": features, "num_warps": launch.row_warps(features)}
+    sizes = launch.sizes_on(device)
+    features = sizes.feature_block(width)
+    return {"EDGES": sizes.row_edges, "FEATURES": features, "num_warps": sizes.row_warps(features)}

@@ -171,16 +171,18 @@ class Schedule:
     """Which rows each program touches: made once for offsets, by operations of torch. Waits for the device once."""
 
     def __init__(self, offsets: torch.Tensor, num_edges: int) -> None:
-        self.offsets, self.num_edges, self.block = offsets, num_edges, launch.EDGES
+        sizes = launch.sizes_on(offsets.device)
+        self.offsets, self.num_edges = offsets, num_edges
+        self.block, self.warps = sizes.pull_edges, sizes.pull_warps
         self.num_blocks = launch.programs(num_edges, self.block)[0]
-        self.first_rows = first_rows(offsets, num_edges)
+        self.first_rows = first_rows(offsets, num_edges, self.block)
         widest = int(torch.diff(self.first_rows).max()) if num_edges else 0
         self.num_steps = widest.bit_length()
 
 
-def first_rows(offsets: torch.Tensor, num_edges: int) -> torch.Tensor:
-    """Return the row of the first edge of every program, and the last row of all, `[programs + 1]`."""
-    begins = torch.arange(0, max(num_edges, 1), launch.EDGES, device=offsets.device)
+def first_rows(offsets: torch.Tensor, num_edges: int, block: int) -> torch.Tensor:
+    """Return the row of the first edge of every program of `block` edges, and the last row of all, `[programs + 1]`."""
+    begins = torch.arange(0, max(num_edges, 1), block, device=offsets.device)
     rows = torch.searchsorted(offsets, begins, right=True) - 1
     return torch.cat([rows, torch.full_like(rows[:1], max(offsets.shape[0] - 2, 0))])
 
@@ -225,6 +227,7 @@ def join_rows(
     block: int,
 ) -> None:
     """Join the parts of every row that several of the `num_blocks` programs share; `rows` are their first rows."""
+    sizes = launch.sizes_on(offsets.device)
     join_cut_rows[(num_blocks - 1,)](
         offsets,
         rows,
@@ -235,8 +238,8 @@ def join_rows(
         nothing,
         REDUCE=reduce,
         EDGES=block,
-        BLOCK=launch.CARRIES,
-        num_warps=launch.WARPS,
+        BLOCK=sizes.carries,
+        num_warps=max(1, sizes.carries // launch.LANES),
     )
 
 
@@ -265,7 +268,7 @@ def segment_reduce(values: torch.Tensor, offsets: torch.Tensor, reduce: str) -> 
             first,
             REDUCE=reduce,
             BLOCK=schedule.block,
-            num_warps=launch.WARPS,
+            num_warps=schedule.warps,
         )
         parts.join(schedule, new_reduced)
     return new_reduced

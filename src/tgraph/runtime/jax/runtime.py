@@ -27,10 +27,9 @@ from tgraph.runtime.jax.tensor import (
     padded_to,
 )
 from tgraph.runtime.protocol import Array, Runtime
-from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array
+from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array, lends_host_memory
 
 AnyClass = TypeVar("AnyClass", bound=type)
-DLPACK_CPU = 1  # kDLCPU
 
 
 def create(device: str) -> Runtime:
@@ -83,7 +82,7 @@ class JaxRuntime(WrappedRuntime):
     def share(self, tensor: Any) -> JaxTensor:
         if isinstance(tensor, np.ndarray):
             return self._from_host(tensor, may_share=True)
-        is_near = self.device == "cpu" and hasattr(tensor, "__dlpack__") and tensor.__dlpack_device__()[0] == DLPACK_CPU
+        is_near = self.device == "cpu" and lends_host_memory(tensor)
         is_small = len(tensor) < SMALLEST_BUCKET
         return self.asarray(tensor if is_small or not is_near else jnp.from_dlpack(tensor))
 

@@ -17,7 +17,7 @@ from tgraph.runtime.protocol import Runtime
 from tgraph.runtime.tensorflow import ordering, selecting
 from tgraph.runtime.tensorflow.reductions import reduce, scatter_reduce, segment_reduce
 from tgraph.runtime.tensorflow.tensor import TensorFlowTensor, cast, device_name, elementwise
-from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array
+from tgraph.runtime.wrapped import WrappedRuntime, check_dtype, host_array, lends_host_memory
 
 ALIGNED_BYTES = 64  # where TensorFlow's kernels want memory to begin
 
@@ -71,7 +71,8 @@ class TensorFlowRuntime(WrappedRuntime):
             return self.asarray(tensor)
         array = host_array(tensor)
         is_fit = array.dtype.isnative and array.flags.c_contiguous and array.ctypes.data % ALIGNED_BYTES == 0
-        if not is_fit or (tensor is array and not array.flags.writeable):  # NumPy does not lend what is read-only
+        is_locked = tensor is array and not array.flags.writeable  # NumPy does not lend what is read-only
+        if not is_fit or is_locked or not lends_host_memory(tensor):
             return self.asarray(array)
         check_dtype("tensorflow", array.dtype)
         return TensorFlowTensor(tf.experimental.dlpack.from_dlpack(tensor.__dlpack__()))

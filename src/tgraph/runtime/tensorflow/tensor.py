@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.runtime.protocol import Array
-from tgraph.runtime.wrapped import WrappedTensor, common_dtype
+from tgraph.runtime.wrapped import DLPACK_CPU, WrappedTensor, common_dtype
 
-DLPACK_CPU, DLPACK_GPU = 1, 2
+DLPACK_GPU = 2
 
 _FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
     "add": tf.add,

@@ -16,17 +16,14 @@ else:
     from tgraph.kernels import registry
     from tgraph.kernels.gpu import launch
 
+    SMALL = launch.Sizes(
+        pull_edges=8, push_edges=8, few_edges=4, vertices=8, carries=2, row_edges=4, most_features=2, scores=4
+    )
+
     @pytest.fixture(autouse=True)
     def small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-        for name, size in {
-            "EDGES": 8,
-            "VERTICES": 8,
-            "CARRIES": 2,
-            "ROW_EDGES": 4,
-            "MOST_FEATURES": 2,
-            "SCORES": 4,
-        }.items():
-            monkeypatch.setattr(launch, name, size)
+        monkeypatch.setattr(launch, "DEFAULTS", SMALL)
+        monkeypatch.setattr(launch, "multiprocessors", lambda device: 2)  # so that small frontiers are pushed in few
 
     @pytest.fixture
     def on_gpu_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

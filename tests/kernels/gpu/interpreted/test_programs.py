@@ -17,6 +17,7 @@ import tgraph as tg
 from odd_graphs import odd_graphs
 from tgraph.errors import InvalidProgramError
 from tgraph.kernels import registry
+from tgraph.kernels.gpu.fused.pull import Pull
 from user_programs import WidestPath
 
 FIFTY = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
@@ -69,14 +70,14 @@ class Mixed(tg.Program):
         return {"value": tg.where(rounds < 3, incoming, value), "rounds": rounds + 1}
 
 
+@pytest.mark.parametrize("direction", ["push", "pull"])
 @FIFTY
 @given(
     odd_graphs(weights=("none", "int32", "float64")),
     st.sampled_from(PAIRS),
-    st.sampled_from(["push", "pull"]),
     st.sampled_from(["out", "in", "both"]),
 )
-def test_frontiers_of_any_type_and_reduction(graph: tg.Graph, pair: Any, direction: str, along: str) -> None:
+def test_frontiers_of_any_type_and_reduction(direction: str, graph: tg.Graph, pair: Any, along: str) -> None:
     dtype, reduce = pair
     assume(graph.num_vertices)
     graph = graph.to("torch", "cpu")
@@ -97,6 +98,49 @@ def test_sweeps_of_any_type_and_reduction(graph: tg.Graph, pair: Any, along: str
         lambda **how: tg.run(Mixed(dtype, reduce, "all", along), graph, max_iterations=2, **how),
         rounding(dtype, graph, 2),
     )
+
+
+def sent_along(value: Any, weight: Any, source: Any) -> Any:
+    return tg.where((source % 4 != 3) | (weight > 1), value, value)
+
+
+class Aggregated(tg.Program):
+    """Overrides `compute`: what reaches each vertex along its edges, once."""
+
+    active = "all"
+
+    def __init__(self, dtype: str, reduce: str, along: str) -> None:
+        self.dtype, self.op, self.along_edges = dtype, reduce, along
+
+    def init(self, graph: tg.Graph) -> Any:
+        numbers = graph.runtime.arange(0, graph.num_vertices, "int64")
+        return graph.runtime.astype(numbers % (2 if self.dtype == "bool" else 5), self.dtype), None
+
+    def compute(self, state: Any, edges: Any) -> Any:
+        value = state.fields["value"]
+        found = edges.aggregate(value, self.op, along=self.along_edges, message=sent_along)
+        state.fields["value"] = edges.graph.runtime.astype(found, self.dtype)
+        return edges.graph.runtime.full(1, 0.0, "float64")
+
+
+@FIFTY
+@given(
+    odd_graphs(weights=("none", "int32", "float64")),
+    st.sampled_from(PAIRS),
+    st.sampled_from(["out", "in", "both"]),
+)
+def test_aggregations_of_any_type_and_reduction(graph: tg.Graph, pair: Any, along: str) -> None:
+    dtype, reduce = pair
+    assume(graph.num_vertices)
+    graph = graph.to("torch", "cpu")
+    expected = tg.run(Aggregated(dtype, reduce, along), graph, max_iterations=1, kernel="plain")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.KERNELS, "cpu", "gpu")
+        calls, reduced = [], Pull.reduce
+        patch.setattr(Pull, "reduce", lambda *args: (calls.append(1), reduced(*args))[1])
+        found = tg.run(Aggregated(dtype, reduce, along), graph, max_iterations=1)
+    assert calls
+    torch.testing.assert_close(found.values, expected.values, rtol=rounding(dtype, graph, 1), atol=0, equal_nan=True)
 
 
 class Nans(tg.Program):

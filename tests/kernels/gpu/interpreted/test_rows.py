@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tgraph.kernels.cpu import tensor_calls
-from tgraph.kernels.gpu import edge_scores, edge_softmax, row_maxima, row_sums
+from tgraph.kernels.gpu import edge_scores, edge_softmax, far_memory, row_maxima, row_sums
 from tgraph.nn import Block, EdgeProduct, Rows, neighbor_apply, plain, pull
 
 FIFTY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -114,6 +114,17 @@ def test_softmax_and_sums_of_edges(case: Any) -> None:
     assert_same(edge_softmax.softmax_gradients(*back), tensor_calls.softmax_gradients(*back), dtype)
     rows = (block.reverse.offsets, block.reverse.edges) if flag else (block.offsets, None)
     assert_same(edge_softmax.sum_edges(*rows, gradients), tensor_calls.sum_edges(*rows, gradients), dtype)
+
+
+@FIFTY
+@given(
+    st.lists(st.integers(0, 6), max_size=9),
+    st.integers(0, 5),
+    st.sampled_from(["int32", "int64", "float16", "bfloat16", "float32", "float64"]),
+)
+def test_rows_of_far_memory(ids: list[int], width: int, dtype: str) -> None:
+    table, places = numbers(1, getattr(torch, dtype), 7, width), torch.tensor(ids, dtype=torch.int64)
+    assert torch.equal(far_memory.gather_far(table, places), table[places])
 
 
 def test_nan_wins_and_halves_are_summed_in_float32() -> None:

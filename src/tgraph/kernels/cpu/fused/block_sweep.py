@@ -18,13 +18,9 @@ import numpy as np
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.cuts import chunk_work, cut_by_work
+from tgraph.kernels.cpu.fused.gathering import gather_lines
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
-from tgraph.kernels.cpu.fused.pull import (
-    finish_lines,
-    gather_lines,
-    has_new_fields,
-    has_new_messages,
-)
+from tgraph.kernels.cpu.fused.pull import finish_lines, has_new_fields, has_new_messages
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import as_unsigned

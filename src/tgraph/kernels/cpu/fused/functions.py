@@ -58,15 +58,33 @@ def log(value):
     return math.log(value) if value > 0 else (-math.inf if value == 0 else math.nan)
 
 
-@njit(**JIT)
 def change(old, new):
-    """The magnitude of a change; 0 where, and only where, nothing changed: also from inf to inf and NaN to NaN."""
+    """The magnitude of a change; 0 where, and only where, nothing changed: also from inf to inf and NaN to NaN.
+
+    Replaced by the overload when compiled.
+    """
+    return _change_of_floats(old, new) if isinstance(old, float) else _change_of_integers(old, new)
+
+
+@njit(**JIT)
+def _change_of_floats(old, new):
     difference = abs(new * 1.0 - old * 1.0)
-    if 0.0 < difference < math.inf:  # first, since nearly always so
+    if difference < math.inf:  # nearly always so, whether it is 0 or not
         return difference
-    if old == new or (old != old and new != new):
-        return 0.0
-    return 1.0 if difference == 0.0 else difference  # integers beyond 2^53 that float64 cannot tell apart
+    return 0.0 if old == new or (old != old and new != new) else difference
+
+
+@njit(**JIT)
+def _change_of_integers(old, new):
+    difference = abs(new * 1.0 - old * 1.0)
+    return 1.0 if difference == 0.0 and old != new else difference  # beyond 2^53, where float64 cannot tell them apart
+
+
+@overload(change)
+def _compiled_change(old, new):
+    if isinstance(old, types.Float):
+        return lambda old, new: _change_of_floats(old, new)
+    return lambda old, new: _change_of_integers(old, new)
 
 
 @njit(**JIT)

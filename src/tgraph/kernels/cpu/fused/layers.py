@@ -15,8 +15,8 @@ from numba import njit
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.gathering import REDUCE
 from tgraph.kernels.cpu.fused.pieces import KernelProgram, block
-from tgraph.kernels.cpu.fused.pull import REDUCE
 from tgraph.kernels.cpu.team import JIT, as_unsigned
 from tgraph.runtime.protocol import Array
 

@@ -18,32 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.gathering import REDUCE, begin_lines, gather_lines, row_lines
 from tgraph.kernels.cpu.fused.momentum import accelerated_lines, can_accelerate
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import team_size
+from tgraph.kernels.cpu.team import MIN_WORK_PER_THREAD, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
 
-BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep
-
-REDUCE = {
-    "sum": "acc = Acc(acc + m)",
-    "mean": "acc = Acc(acc + m)",
-    "min": "acc = minimum(acc, m)",
-    "max": "acc = maximum(acc, m)",
-    "any": "acc = acc or m\nif acc:\n    break",
-    "count": "pass",
-}
+BLOCKS = 64  # of chunks, one after the other, in an asynchronous sweep, unless they become smaller than BLOCK_WORK
+FEWEST_BLOCKS = 8
+BLOCK_WORK = 1 << 18  # edges and vertices: threads meet twice per block, and one of them may have to wait for a core
 
 _TEXT = """
 {types}
@@ -51,8 +46,8 @@ _TEXT = """
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, messages, new_messages, totals,
-           changes, residuals, times, nothing{arrays}{constants}):
+def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece_of, partials, messages, new_messages,
+           totals, changes, residuals, times, nothing{arrays}{constants}):
     if limit == 0:
         return
     meeting, omega = 1, 1.0
@@ -82,8 +77,8 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             {gather_piece}
             partials[piece] = acc
         chunk = fetch_add(shared, counter, 1)
-        for block in range({num_blocks}):
-            end = num_chunks * (block + 1) // {num_blocks}
+        for block in range(num_blocks):
+            end = num_chunks * (block + 1) // num_blocks
             while chunk < end:
                 changed, subtotal = 0.0, 0.0
                 if piece_of[chunk + 1] > piece_of[chunk]:
@@ -94,6 +89,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
                         {reduce_piece}
                     {finish}
                 else:
+                    {begin}
                     for u in range(cuts[chunk], cuts[chunk + 1]):
                         acc = nothing
                         {gather}
@@ -127,18 +123,10 @@ DEAD = np.uint64(1) << np.uint64(%d)
 
 _REFRESH = """
 meeting = meet(shared, meeting, size)
-first, last = part(rank, size, end - num_chunks * block // {num_blocks})
-for v in range(cuts[num_chunks * block // {num_blocks} + first], cuts[num_chunks * block // {num_blocks} + last]):
+first, last = part(rank, size, end - num_chunks * block // num_blocks)
+for v in range(cuts[num_chunks * block // num_blocks + first], cuts[num_chunks * block // num_blocks + last]):
     {take}
 meeting = meet(shared, meeting, size)
-"""
-
-_GATHER = """
-for e in range({first}, {last}):
-    {prefetch}
-    v = neighbors{side}[e]
-    {make}
-    {reduce}
 """
 
 
@@ -147,6 +135,7 @@ def _write_text(
 ) -> str:
     """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
     gapped = cell_bits > 0
+    rows_of = partial(gather_lines, gapped=True) if gapped else row_lines
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
     parts = ("places" if gapped else "offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
@@ -161,10 +150,10 @@ def _write_text(
         prepare=_prepare(program),
         gather_piece=block(_gather_piece(program, num_sides, prefetches, gapped), 3),
         reduce_piece=block(REDUCE[program.reduce], 6),
-        gather=block("\n".join(gather_lines(program, side, prefetches, gapped) for side in range(num_sides)), 6),
+        begin=block("" if gapped else begin_lines(num_sides), 5),
+        gather=block("\n".join(rows_of(program, side, prefetches) for side in range(num_sides)), 6),
         finish=block(finish, 5),
         finish_inner=block(finish, 6),
-        num_blocks=BLOCKS if program.asynchronous else 1,
         refresh=block(_refresh(program), 3),
         swap=block(_swap(program), 2),
     )
@@ -203,7 +192,7 @@ def _refresh(program: KernelProgram) -> str:
         take = f"messages[v] = {program.text_of_call('message', names)}"
     else:
         take = "\n".join(f"F_{name}[v] = N_{name}[v]" for name in program.updated)
-    return _REFRESH.format(num_blocks=BLOCKS, take=block(take, 1))
+    return _REFRESH.format(take=block(take, 1))
 
 
 def _prepare(program: KernelProgram) -> str:
@@ -216,41 +205,10 @@ def _prepare(program: KernelProgram) -> str:
     return block("\n".join(lines or ["pass"]), 3)
 
 
-def gather_lines(
-    program: KernelProgram, side: int, prefetches: bool, gapped: bool = False, first: str = "", last: str = ""
-) -> str:
-    """The loop over the edges of u, all of them or those from first to last."""
-    read = ["messages" if program.sent_field is None else f"F_{program.sent_field}"]
-    make = f"m = {read[0]}[v]"
-    if not program.is_message_per_vertex:
-        names = {"source": "np.int64(v)", "target": "np.int64(u)", "weight": "1"}
-        names |= {name: f"{name}{side}[e]" for name in program.edge_arrays}
-        for name in program.field_dtypes:
-            names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
-        make = f"m = Message({program.text_of_call('message', names)})"
-        read = [f"F_{name}" for name in program.sent_fields]
-    if gapped:
-        begin = f"np.uint64(places{side}[u, 0]) * UNIT"
-        first, last = first or begin, last or f"{begin} + np.uint64(places{side}[u, 1])"
-    first, last = first or f"offsets{side}[u]", last or f"offsets{side}[u + ONE]"
-    if gapped:
-        make = f"if v & DEAD:\n        continue\n    {make}"
-    reduce = block(REDUCE[program.reduce], 1)
-    prefetch = _prefetch(read, side) if prefetches else ""
-    text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
-    return text.strip("\n")
-
-
-def _prefetch(arrays: list[str], side: int) -> str:
-    """The lines that ask for what a later edge reads."""
-    soon = f"soon = neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)]"
-    return block("\n".join([soon, *(f"prefetch({array}, soon)" for array in arrays)] if arrays else []), 1)
-
-
 def _gather_piece(program: KernelProgram, num_sides: int, prefetches: bool, gapped: bool) -> str:
     lines = []
     for side in range(num_sides):
-        loop = gather_lines(program, side, prefetches, gapped, "pieces[piece, 2]", "pieces[piece, 3]")
+        loop = gather_lines(program, side, prefetches, "pieces[piece, 2]", "pieces[piece, 3]", gapped=gapped)
         lines.append(f"if side == {side}:\n    {block(loop, 1)}")
     return "\n".join(lines)
 
@@ -331,7 +289,8 @@ class PullRun:
             program = replace(program, asynchronous=False)
         self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, accelerates)).worker
         self._fields = fields
-        self._size = team_size(sum(int(side.rows[0][-1]) for side in sides) + num_vertices)
+        work = sum(int(side.rows[0][-1]) for side in sides) + num_vertices
+        self._size = team_size(work)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         for number, side in enumerate(sides):
             if isinstance(side, GappedSide):
@@ -341,7 +300,8 @@ class PullRun:
         messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)
         new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
-        self._before = (cuts, pieces, piece_of, partials, messages, new_messages, *sums)
+        num_blocks = count_blocks(work) if program.asynchronous else 1
+        self._before = (num_blocks, cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
         rows = [array for side in sides for array in side.arrays(program)]
         has_new = has_new_fields(program)
@@ -369,6 +329,19 @@ class PullRun:
         vertices = (*self._fields.values(), *self._new.values(), *self._values_before)
         arrays = (*self._rows, *vertices, *self._constants.values())
         return (*self._before, residuals, times, self._nothing, *arrays)
+
+
+def count_blocks(work: int) -> int:
+    """Return into how many blocks an asynchronous sweep over so many edges and vertices is divided.
+
+    More of them need fewer sweeps; it is no question of threads, so that the answer is the same on any number of them.
+
+    >>> count_blocks(1000), count_blocks(1 << 20), count_blocks(1 << 23), count_blocks(1 << 30)
+    (64, 8, 32, 64)
+    """
+    if work < 2 * MIN_WORK_PER_THREAD:  # there is but one thread
+        return BLOCKS
+    return min(max(work // BLOCK_WORK, FEWEST_BLOCKS), BLOCKS)
 
 
 def traced(limit: int) -> tuple[Array, Array]:

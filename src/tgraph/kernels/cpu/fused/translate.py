@@ -14,8 +14,8 @@ import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -38,6 +38,10 @@ _EXPRESSIONS = (
 )
 
 
+_NUMBERS = (bool, int, float, np.generic)
+_UNKNOWN = object()
+
+
 class NotTranslatableError(TGraphError):
     """A function uses something that cannot be compiled into a kernel."""
 
@@ -51,6 +55,22 @@ class Translation:
     returned: tuple[str, ...] | None  # field names where it returns a mapping
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A translation, and what it stands on beside the text of the function."""
+
+    translation: Translation
+    outside: dict[tuple[str, ...], Any]  # names of other modules or functions around it, and what they stood for
+
+    def is_right_for(self, function: Callable[..., Any], owner: Any) -> bool:
+        numbers = (getattr(owner, constant, None) for constant in self.translation.constants)
+        same = (_find(function, names) is value for names, value in self.outside.items())
+        return all(isinstance(number, _NUMBERS) for number in numbers) and all(same)
+
+
+_made: WeakKeyDictionary[Callable[..., Any], dict[str, _Made]] = WeakKeyDictionary()
+
+
 def translate(function: Callable[..., Any], name: str) -> Translation:
     """Return the text of a bound method or a plain function, under a new name.
 
@@ -60,8 +80,15 @@ def translate(function: Callable[..., Any], name: str) -> Translation:
     def message(value, weight):
         return minimum(value, weight * 2)
     """
+    owner, inner = getattr(function, "__self__", None), inspect.unwrap(getattr(function, "__func__", function))
+    before = _made.setdefault(inner, {}).get(name)  # translating takes a millisecond, as long as a small search
+    if before is None or not before.is_right_for(inner, owner):
+        before = _made[inner][name] = _translate(inner, owner, name)
+    return before.translation
+
+
+def _translate(function: Callable[..., Any], owner: Any, name: str) -> _Made:
     definition = _parse(function)
-    owner = getattr(function, "__self__", None)
     arguments = [argument.arg for argument in definition.args.args]
     own_name = arguments.pop(0) if owner is not None else None
     translator = _Translator(function, owner, own_name, {*arguments, *_assigned(definition)})
@@ -70,13 +97,13 @@ def translate(function: Callable[..., Any], name: str) -> Translation:
     parameters = ", ".join([*arguments, *(f"self_{constant}" for constant in constants)])
     lines = [ast.unparse(ast.fix_missing_locations(statement)) for statement in body]
     text = f"def {name}({parameters}):\n" + textwrap.indent("\n".join(lines), "    ")
-    return Translation(text, constants, translator.returned)
+    return _Made(Translation(text, constants, translator.returned), translator.outside)
 
 
 def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return the tree of a function, for the caller to change."""
     try:
-        tree = ast.parse(_read_source(inspect.unwrap(getattr(function, "__func__", function))))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError) as error:
         raise NotTranslatableError("its source cannot be read") from error
     definition = tree.body[0]
@@ -88,9 +115,17 @@ def _parse(function: Callable[..., Any]) -> ast.FunctionDef:
     return definition
 
 
-@cache  # reading takes a millisecond, as long as a search of a small graph
-def _read_source(function: Callable[..., Any]) -> str:
-    return textwrap.dedent(inspect.getsource(function))
+def _find(function: Callable[..., Any], names: tuple[str, ...]) -> Any:
+    """Return what a name, or an attribute of one, stands for in a function; `_UNKNOWN` if it is nothing."""
+    code, first = function.__code__, names[0]
+    if first in code.co_freevars:
+        cell = (function.__closure__ or ())[code.co_freevars.index(first)]
+        found = getattr(cell, "cell_contents", _UNKNOWN)  # empty until the variable has a value
+    else:
+        found = function.__globals__.get(first, getattr(builtins, first, _UNKNOWN))
+    for name in names[1:]:
+        found = getattr(found, name, _UNKNOWN)
+    return found
 
 
 def _assigned(definition: ast.FunctionDef) -> set[str]:
@@ -110,9 +145,9 @@ class _Translator(ast.NodeTransformer):
     """Replaces names by what they stand for, and refuses what has no meaning for one element."""
 
     def __init__(self, function: Any, owner: Any, own_name: str | None, local_names: set[str]) -> None:
-        variables = inspect.getclosurevars(inspect.unwrap(getattr(function, "__func__", function)))
-        self._known = {**vars(builtins), **variables.globals, **variables.nonlocals}
-        self._owner, self._own_name, self._local_names = owner, own_name, local_names
+        self._function, self._owner = function, owner
+        self._own_name, self._local_names = own_name, local_names
+        self.outside: dict[tuple[str, ...], Any] = {}
         self.constants: dict[str, Any] = {}
         self.returned: tuple[str, ...] | None = None
 
@@ -145,14 +180,12 @@ class _Translator(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         if node.id in self._local_names:
             return node
-        if node.id not in self._known:
-            raise NotTranslatableError(f"it uses {node.id!r}, which is not known")
-        return _replacement(node.id, self._known[node.id])
+        return self._replacement((node.id,))
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         if isinstance(node.value, ast.Name) and node.value.id == self._own_name:
             value = getattr(self._owner, node.attr)
-            if not isinstance(value, (bool, int, float, np.generic)):
+            if not isinstance(value, _NUMBERS):
                 raise NotTranslatableError(f"self.{node.attr} is a {type(value).__name__}, not a number")
             self.constants[node.attr] = value
             return ast.Name(f"self_{node.attr}", ast.Load())
@@ -160,22 +193,22 @@ class _Translator(ast.NodeTransformer):
         while isinstance(inner, ast.Attribute):
             names.append(inner.attr)
             inner = inner.value
-        if not isinstance(inner, ast.Name) or inner.id in self._local_names or inner.id not in self._known:
+        if not isinstance(inner, ast.Name) or inner.id in self._local_names:
             raise NotTranslatableError(f"it uses the attribute {node.attr!r} of a value")
-        found = self._known[inner.id]
-        for name in reversed(names):
-            found = getattr(found, name)
-        return _replacement(ast.unparse(node), found)
+        return self._replacement((inner.id, *reversed(names)))
 
-
-def _replacement(name: str, value: Any) -> ast.expr:
-    """Return what stands for a global name inside a kernel."""
-    if isinstance(value, (bool, int, float)):
-        return _literal(value)
-    for word, same in _FUNCTIONS.items():
-        if any(value is one for one in same):
-            return ast.Name(word, ast.Load())
-    raise NotTranslatableError(f"it uses {name!r}, which is neither a number nor an element-wise function")
+    def _replacement(self, names: tuple[str, ...]) -> ast.expr:
+        """Return what stands for something outside the function inside a kernel."""
+        value = self.outside[names] = _find(self._function, names)
+        if value is _UNKNOWN:
+            raise NotTranslatableError(f"it uses {'.'.join(names)!r}, which is not known")
+        if isinstance(value, (bool, int, float)):
+            return _literal(value)
+        for word, same in _FUNCTIONS.items():
+            if any(value is one for one in same):
+                return ast.Name(word, ast.Load())
+        message = f"it uses {'.'.join(names)!r}, which is neither a number nor an element-wise function"
+        raise NotTranslatableError(message)
 
 
 def _literal(value: bool | int | float) -> ast.expr:

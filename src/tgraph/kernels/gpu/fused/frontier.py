@@ -151,7 +151,7 @@ class FrontierRun:
         values["active"] = active
         values |= self._pull.reduce(self._module, values)
         changed = values["new_mask"] = torch.empty_like(active)
-        self._module.launch("update_all", self._num_vertices, values)
+        self._module.launch_on_vertices("update_all", values, self._num_vertices)
         self._made["counters"][FOUND : FOUND + 1] = fill_queue(changed, self._made["new_queue"])
 
     def _push_once(self, values: dict[str, Any]) -> None:
@@ -159,12 +159,14 @@ class FrontierRun:
             ends = torch.cumsum(self._degrees(side), 0)
             offsets = torch.cat([torch.zeros_like(ends[:1]), ends])
             num_edges = self._edges if len(self._push_sides) == 1 else int(ends[-1])
-            queued = {"queue": self._queue, "queue_offsets": offsets, "first_rows": first_rows(offsets, num_edges)}
+            block, warps = launch.sizes_on(ends.device).push_block(num_edges, launch.multiprocessors(ends.device))
+            rows = first_rows(offsets, num_edges, block)
+            queued = {"queue": self._queue, "queue_offsets": offsets, "first_rows": rows}
             sizes = {"num_edges": num_edges, "num_steps": self._count.bit_length()}
             given = {**values, **side_values(side), **queued, **sizes}
             if num_edges:
-                self._module.launch("push", num_edges, given, launch.EDGES)
-        self._module.launch("update_touched", min(self._edges, self._num_vertices), values)
+                self._module.launch("push", num_edges, given, block, warps)
+        self._module.launch_on_vertices("update_touched", values, min(self._edges, self._num_vertices))
 
     def _degrees(self, side: Side) -> torch.Tensor:
         """Return how many edges of a side each queued vertex has."""

@@ -102,7 +102,7 @@ class Pull:
             kept |= {"count_heads": self._counts.heads, "count_tails": self._counts.tails}
         written = {f"new_{name}": tensor for name, tensor in found.items()}
         given = {**values, **side_values(side), **kept, **written, **vars(schedule)}
-        module.launch("pull", schedule.num_edges, given, schedule.block)
+        module.launch("pull", schedule.num_edges, given, schedule.block, schedule.warps)
         self._parts.join(schedule, found["reduced"])
         if self._counts is not None:
             self._counts.join(schedule, found["counts"])

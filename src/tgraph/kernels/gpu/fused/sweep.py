@@ -43,7 +43,7 @@ class SweepRun:
         self._num_vertices, device = offsets.shape[0] - 1, offsets.device
         self._module = Module(text, _entries(text))
         self._pull = Pull(text, sides, device)
-        grid = launch.programs(self._num_vertices, launch.VERTICES)[0]
+        grid = launch.programs(self._num_vertices, launch.sizes_on(device).vertices)[0]
         self._made = {
             "messages": torch.empty(self._num_vertices, dtype=text.message_dtype, device=device),
             "changes": torch.zeros(grid, dtype=torch.float64, device=device),
@@ -80,13 +80,13 @@ class SweepRun:
 
     def _iterate(self, residual: torch.Tensor, tolerance: float, done: torch.Tensor) -> None:
         if not self._is_prepared:
-            self._module.launch("prepare", self._num_vertices, self._values(done))
+            self._module.launch_on_vertices("prepare", self._values(done), self._num_vertices)
             self._is_prepared = True
         values = self._values(done)
         values |= self._pull.reduce(self._module, values)
         if "totals" in self._made:
             values["total"] = self._made["totals"].sum().to(self._total_dtype).reshape(1)
-        self._module.launch("update_all", self._num_vertices, values)
+        self._module.launch_on_vertices("update_all", values, self._num_vertices)
         for name, new in self._new.items():
             self._fields[name], self._new[name] = new, self._fields[name]
         residual.copy_(self._made["changes"].sum())

@@ -187,9 +187,13 @@ class Module:
         self.text = "\n\n".join(parts)
         self.name = load_kernel(self.text).__name__
 
-    def launch(self, name: str, size: int, values: Mapping[str, Any], block: int | None = None) -> None:
+    def launch_on_vertices(self, name: str, values: Mapping[str, Any], count: int) -> None:
+        """Launch an entry whose lanes are `count` vertices."""
+        sizes = launch.sizes_on(values["floats"].device)
+        self.launch(name, count, values, sizes.vertices, sizes.vertex_warps)
+
+    def launch(self, name: str, size: int, values: Mapping[str, Any], block: int, warps: int) -> None:
         """Launch an entry on `size` things; `values` has every parameter by its name, and may have more."""
-        block = launch.VERTICES if block is None else block
         entry = self.entries[name]
         read, written = ([values[one] for one in names] for names in (entry.read, entry.written))
-        run_program(self.name, name, size, read, written, [int(values[one]) for one in entry.numbers], block)
+        run_program(self.name, name, size, read, written, [int(values[one]) for one in entry.numbers], block, warps)
