@@ -16,8 +16,9 @@ from safetensors.numpy import load_file
 
 import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
+from tgraph.engine import far_edges
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
-from tgraph.memory import FarGraph, Link, edge_stream
+from tgraph.memory import Budget, EdgeStream, FarGraph, Link, edge_stream
 from user_programs import WidestPath
 
 EXACT = {
@@ -137,6 +138,37 @@ def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Gr
     enough = int(str(raised.value).rpartition("=")[2])
     with stored(web, enough) as far:
         assert_same("pagerank", SCORES["pagerank"](web), SCORES["pagerank"](far))
+
+
+@pytest.mark.parametrize("neighbors", ["plain", "coded"])
+def test_directions_take_turns_where_there_is_no_room_for_two(
+    web: tg.Graph, neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets: list[Budget] = []
+    monkeypatch.setattr(far_edges, "Budget", lambda limit: budgets.append(Budget(limit)) or budgets[-1])
+    expected, moved = tg.hits(web, max_iterations=5, tol_l1=0), []
+    for memory in (4 << 20, 1_000_000 if neighbors == "coded" else 880_000):
+        with stored(web, memory, neighbors) as far:
+            found = tg.hits(far, max_iterations=5, tol_l1=0)
+            assert_same("hits", expected, found)
+            assert budgets[-1].peak <= memory
+            moved.append(found.trace.moved_bytes)
+    two_offsets = 2 * 8 * (web.num_vertices + 1)
+    assert moved[1] > moved[0] + 4 * two_offsets  # they were read again in every iteration
+
+
+def test_offsets_are_not_read_where_they_would_take_what_stays_free(web: tg.Graph) -> None:
+    offset_bytes = 8 * (web.num_vertices + 1)
+    for neighbors in ("plain", "coded"):
+        budget = Budget(1 << 22)
+        with stored(web, 1 << 22, neighbors) as far:
+            budget.take("vertex data", (1 << 22) - offset_bytes - (1 << 16))  # not even a sixteenth is left
+            if neighbors == "plain":
+                EdgeStream(far, "out", False, budget)
+                continue
+            with pytest.raises(MemoryBudgetError, match=r"out offsets needs .*give at least memory=\d+"):
+                EdgeStream(far, "out", False, budget)
+            assert list(budget.parts) == ["vertex data"]
 
 
 def test_what_is_used_in_place_needs_plain_neighbours(web: tg.Graph) -> None:

@@ -13,6 +13,7 @@ import tgraph as tg
 from odd_graphs import odd_graphs
 from shared_rows import copies, shared_rows
 from tgraph.errors import InvalidArgumentError, InvalidProgramError
+from tgraph.kernels.cpu.fused import layers
 from user_programs import WidestPath
 
 KERNELS = ("fused", "plain")
@@ -167,10 +168,38 @@ def test_answers_do_not_depend_on_threads(threads: int) -> None:
     small = tg.compress(graph)
     ranks = tg.pagerank(small, threads=threads).ranks
     assert np.array_equal(ranks, tg.pagerank(small, threads=1).ranks)
+    scores = tg.hits(small, threads=threads)
+    assert scores.trace.engine == "compressed"
+    assert np.array_equal(scores.hubs, tg.hits(small, threads=1).hubs)
+    assert_equal(scores, tg.hits(graph), SUM_TOLERANCE)
     assert_equal(tg.bfs(small, 0, threads=threads), tg.bfs(graph, 0))
     small.turned_rows  # noqa: B018 - now pull has its rows
     assert_equal(tg.bfs(small, 0, threads=threads), tg.bfs(graph, 0))
     assert_equal(tg.wcc(small, threads=threads), tg.wcc(graph))
+
+
+@pytest.mark.parametrize("direction", ["out", "in"])
+@pytest.mark.parametrize("small_layer", [0, 100, layers.SMALL_LAYER])
+def test_virtual_vertices_come_before_whoever_has_them(
+    small_layer: int, direction: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "SMALL_LAYER", small_layer)
+    monkeypatch.setattr(layers, "SMALLEST_CHUNK", 64)
+    graph = tg.generate.web_like(3000, 8, seed=2, runtime="numpy")
+    small = tg.compress(graph)
+    side = small.side(direction)
+    order, begins, meets = side.virtual_order
+    assert sorted(order.tolist()) == list(range(small.num_vertices, small.num_vertices + small.num_virtual))
+    chunks = np.searchsorted(begins, np.arange(order.size), "right") - 1
+    turns = np.searchsorted(meets, chunks, "right")  # threads meet between turns
+    turn_of, place_of, chunk_of = (np.full(side.offsets.size - 1, -1) for _ in range(3))
+    turn_of[order], place_of[order], chunk_of[order] = turns, np.arange(order.size), chunks
+    for row in order:
+        for neighbor in side.neighbors[side.offsets[row] : side.offsets[row + 1]]:
+            in_same_chunk = chunk_of[neighbor] == chunk_of[row] and place_of[neighbor] < place_of[row]
+            assert turn_of[neighbor] < turn_of[row] or in_same_chunk
+    assert_equal(tg.hits(small), tg.hits(graph), SUM_TOLERANCE)
+    assert_equal(tg.pagerank(small), tg.pagerank(graph), 1e-6)
 
 
 def test_runtimes_give_the_same(runtime_name: str) -> None:

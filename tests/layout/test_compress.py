@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,8 @@ from odd_graphs import assert_same, odd_graphs
 from shared_rows import copies, shared_rows
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph
+from tgraph.kernels.cpu import repeated_pairs
+from tgraph.kernels.cpu.watch import Watch
 
 
 def check_layers(graph: CompressedGraph) -> None:
@@ -113,6 +116,31 @@ def test_nothing_to_share_leaves_the_rows_as_they_are() -> None:
     small = tg.compress(graph)
     assert (small.num_virtual, small.depth, small.num_stored) == (0, 0, graph.num_arcs)
     assert_same(small.decompress(), graph)
+
+
+def test_rounds_that_would_replace_little_are_left_out() -> None:
+    targets = np.random.default_rng(1).integers(0, 3000, 24_000)
+    graph = tg.from_edges(np.repeat(np.arange(3000), 8), targets, num_vertices=3000)
+    said: list[str] = []
+    small = tg.compress(graph, say=said.append)
+    assert said == ["writing layers"]
+    assert small.num_stored == graph.num_arcs
+
+
+@pytest.mark.parametrize(("length", "least"), [(2, 2), (2, 16), (4, 2)])
+def test_a_sample_tells_about_how_much_is_repeated(length: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, targets, _ = tg.generate.web_like(20_000, 12, seed=3, runtime="numpy").adjacency("out").to_numpy()
+    rows = repeated_pairs.SymbolRows(targets.astype(np.uint32), offsets[:-1].copy(), np.diff(offsets))
+    sequences = Counter(
+        tuple(targets[place : place + length])
+        for first, last in pairwise(offsets.tolist())
+        for place in range(first, last - length + 1)
+    )
+    expected = sum(count for count in sequences.values() if count >= least)
+    monkeypatch.setattr(repeated_pairs, "SAMPLED", 1 << 20)  # all
+    assert repeated_pairs.estimate_repeated(rows, length, least, Watch()) == expected
+    monkeypatch.setattr(repeated_pairs, "SAMPLED", 1 << 14)
+    assert repeated_pairs.estimate_repeated(rows, length, least, Watch()) == pytest.approx(expected, rel=0.25)
 
 
 def test_weights_are_refused_or_dropped() -> None:

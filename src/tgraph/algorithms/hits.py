@@ -4,26 +4,27 @@ Returns: hubs and authorities, float64, each summing to 1; `residual`, the L1 ch
 Technique: power iteration from equal hubs, authorities from hubs along the edges and hubs from authorities against
 them, normalised by their sums (Kleinberg 1999). Where several communities are equally strong the fixed point is not
 unique; this one weighs them by their share of the start. A graph without edges has hubs and authorities of 0. Both
-sweeps of an iteration are one compiled kernel where the rows are in memory (`tgraph.kernels.cpu.hits`).
+sweeps of an iteration are one compiled kernel where the rows are in memory (`tgraph.kernels.cpu.hits`), also on a
+compressed graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
 from tgraph.elementwise import absolute, maximum
 from tgraph.errors import InvalidArgumentError
-from tgraph.graph import Graph
+from tgraph.graph import CompressedGraph, Graph
 from tgraph.program import Edges, Program, State
 from tgraph.results import Result
 from tgraph.results.recorded import recorded
 from tgraph.run import How, run
 from tgraph.runtime import Tensor
-from tgraph.task import Task, uses_kernels
+from tgraph.task import Task, in_group, may_use_kernels, uses_kernels
 
 SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
@@ -83,20 +84,33 @@ def hits(
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "hits")
-    if not graph.num_vertices or max_iterations == 0 or not uses_kernels(graph, how):
+    if not graph.num_vertices or max_iterations == 0 or not _is_compiled(graph, how):
         return run(HITS(float(tol_l1), weighted), graph, max_iterations=max_iterations, **how)
-    with Task("HITS", graph, how, max_iterations) as task:
+    engine = "compressed" if graph.is_compressed else "in_memory"
+    with Task("HITS", graph, how, max_iterations, engine=engine) as task:
         return _iterate(task, float(tol_l1), weighted)
+
+
+def _is_compiled(graph: Graph, how: How) -> bool:
+    """Whether the kernel runs such a call: on rows in memory, with virtual vertices or without."""
+    return uses_kernels(graph, how) or (graph.is_compressed and not in_group(graph) and may_use_kernels(graph, how))
+
+
+def _sides(task: Task, weighted: bool) -> tuple[Any, Any]:
+    """Return the rows against the edges and along them, as the kernel takes them."""
+    graph = task.graph
+    if isinstance(graph, CompressedGraph):
+        return graph.side("in"), graph.side("out")
+    inward, outward = task.rows("in"), task.rows("out")
+    return (inward, outward) if weighted else ((*inward[:2], None), (*outward[:2], None))
 
 
 def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
     """Let the kernel iterate."""
     from tgraph.kernels.cpu.hits import HitsRun
 
-    count, inward, outward = task.graph.num_vertices, task.rows("in"), task.rows("out")
-    if not weighted:
-        inward, outward = (*inward[:2], None), (*outward[:2], None)
-    hits_run = HitsRun(inward, outward, np.full(count, 1.0 / count))
+    count = task.graph.num_vertices
+    hits_run = HitsRun(*_sides(task, weighted), np.full(count, 1.0 / count))
     return task.iterate(
         hits_run.advance,
         tol_l1,

@@ -12,9 +12,10 @@ from tgraph.dtypes import reduced_dtype
 from tgraph.engine.edges import InMemoryEdges, join
 from tgraph.engine.fused import describe
 from tgraph.engine.gather import Gather
+from tgraph.errors import MemoryBudgetError
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph
+from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, release_stream
 from tgraph.program import State, plan
 from tgraph.runtime import Array, Tensor
 
@@ -22,7 +23,8 @@ from tgraph.runtime import Array, Tensor
 class FarEdges(InMemoryEdges):
     """The edges of a far graph, as `Program.compute` sees them. What cannot be compiled reads the mapped file in place.
 
-    The near memory that vertex data leaves is divided among the directions that the graph has.
+    The near memory that vertex data leaves is divided among the directions that the graph has. Where it is not enough
+    for two, they take turns: what one holds near is given back, and read again when it is needed.
     """
 
     def __init__(
@@ -31,6 +33,7 @@ class FarEdges(InMemoryEdges):
         super().__init__(graph, direction, edge_data)
         self._file, self._far_graph = file, graph
         self._streams: dict[str, tuple[EdgeStream, BlockLoader]] = {}
+        self._takes_turns, self._given_back_bytes = False, 0  # bytes moved that no loader counts any more
         self._budget = Budget(graph.memory)
         self._budget.take("vertex data", vertex_bytes)
 
@@ -53,7 +56,9 @@ class FarEdges(InMemoryEdges):
 
     def take_moved(self) -> dict[str, int] | None:
         """Return the bytes moved from the file since the last call."""
-        return {"filter": sum(loader.take_moved().num_bytes["filter"] for _, loader in self._streams.values())}
+        moved = sum(loader.take_moved().num_bytes["filter"] for _, loader in self._streams.values())
+        moved, self._given_back_bytes = moved + self._given_back_bytes, 0
+        return {"filter": moved}
 
     def _gather(self, values: Tensor, reduce: str, side: str, message: Callable[..., Any]) -> Array:
         """Let every row of one side collect from its neighbours."""
@@ -75,13 +80,38 @@ class FarEdges(InMemoryEdges):
 
     def _stream(self, side: str, weighted: bool) -> tuple[EdgeStream, BlockLoader]:
         """Return the blocks of one side; they are cut once, or again when weights are needed for the first time."""
-        if side not in self._streams or (weighted and not self._streams[side][0].has_weights):
-            if side in self._streams:
-                self._streams.pop(side)[0].release()
+        if side in self._streams and (not weighted or self._streams[side][0].has_weights):
+            return self._streams[side]
+        self._give_back(side)
+        if not self._takes_turns:
+            try:
+                return self._open(side, weighted, 0.5 if self.graph.directed and not self._streams else 1.0)
+            except MemoryBudgetError:
+                if not self._streams:
+                    raise
+                self._takes_turns = True
+        for other in [*self._streams]:
+            self._give_back(other)
+        return self._open(side, weighted, 1.0)
+
+    def _open(self, side: str, weighted: bool, part: float) -> tuple[EdgeStream, BlockLoader]:
+        """Return the blocks of one side, in a part of what is left of the budget."""
+        try:
             edges = EdgeStream(self._far_graph, side, weighted, self._budget)
-            edges.cut(0.5 if self.graph.directed and not self._streams else 1.0)
-            self._streams[side] = edges, edges.loader(self._file)
+            edges.cut(part)
+        except MemoryBudgetError:
+            release_stream(self._budget, side)
+            raise
+        self._given_back_bytes += edges.offsets.nbytes if self._takes_turns else 0  # read not once, but every time
+        self._streams[side] = edges, edges.loader(self._file)
         return self._streams[side]
+
+    def _give_back(self, side: str) -> None:
+        """Release what a side holds near, if it does."""
+        if side in self._streams:
+            edges, loader = self._streams.pop(side)
+            self._given_back_bytes += loader.take_moved().num_bytes["filter"]
+            edges.release()
 
 
 def _unchanged(value: Tensor) -> Tensor:

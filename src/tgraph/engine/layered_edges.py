@@ -56,12 +56,7 @@ class LayeredEdges(InMemoryEdges):
 
     def layered_sides(self, along: str, direction: str) -> list[LayeredSide]:
         """Return the rows that a message crosses, for kernels."""
-        prepared, names = self._layered.prepared, self.side_names(along, direction)
-        for name in names:
-            if name not in prepared:
-                offsets, neighbors, _ = self._rows(name).to_numpy()
-                prepared[name] = LayeredSide(offsets, neighbors, self._layered.layers, name == "out")
-        return [prepared[name] for name in names]
+        return [self._layered.side(name) for name in self.side_names(along, direction)]
 
     def degrees(self, along: str, direction: str) -> Tensor:
         """Return how many edges a vertex sends along (push) or gets messages from (pull), `[V] int64`."""

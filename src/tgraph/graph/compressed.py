@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tgraph.graph.graph import Graph
 from tgraph.kernels.cpu.csr import transpose
 from tgraph.kernels.cpu.virtual_rows import count_leaves, count_roots, expand_rows
 from tgraph.runtime import Array, Tensor
+
+if TYPE_CHECKING:
+    from tgraph.kernels.cpu.fused.layers import LayeredSide
 
 ROW_COST = 5  # what a row takes beside its neighbours, in neighbours: about what PageRank takes on cnr-2000
 
@@ -38,13 +41,13 @@ stored, torch on cpu)
     True
     """
 
-    __slots__ = ("_degrees", "_num_arcs", "_turned", "layers", "prepared")
+    __slots__ = ("_degrees", "_num_arcs", "_sides", "_turned", "layers")
 
     layers: Array  # [D+1] int64: layer k of virtual vertices is layers[k - 1] to layers[k] - 1
     _num_arcs: int
     _turned: Adjacency | None  # None = not built yet
     _degrees: dict[str, Tensor]  # what was counted, by direction
-    prepared: dict[str, Any]  # what engines found out about the rows, by direction
+    _sides: dict[str, LayeredSide]  # what kernels need to know of the rows, by direction
 
     def __init__(
         self, rows: Adjacency, *, layers: Array, num_arcs: int, turned: Adjacency | None = None, **kept: Any
@@ -55,7 +58,7 @@ stored, torch on cpu)
         put(self, "_num_arcs", num_arcs)
         put(self, "_turned", turned)
         put(self, "_degrees", {})
-        put(self, "prepared", {})
+        put(self, "_sides", {})
 
     # --- size --------------------------------------------------------------------------------------------------------
     @property
@@ -125,6 +128,16 @@ stored, torch on cpu)
             turned = Adjacency(runtimes.get("numpy"), made[0].astype(offsets.dtype), *made[1:]).to(self.runtime)
             object.__setattr__(self, "_turned", turned)
         return turned
+
+    def side(self, direction: str) -> LayeredSide:
+        """Return the rows in one direction as kernels take them; made once and kept."""
+        from tgraph.kernels.cpu.fused.layers import LayeredSide
+
+        direction = direction if self.directed else "out"
+        if direction not in self._sides:
+            offsets, neighbors, _ = (self.rows if direction == "out" else self.turned_rows).to_numpy()
+            self._sides[direction] = LayeredSide(offsets, neighbors, self.layers, direction == "out")
+        return self._sides[direction]
 
     @property
     def virtual_mask(self) -> Tensor:

@@ -8,7 +8,7 @@ from tgraph.budget import Budget, parse_bytes
 from tgraph.memory.builder import build_file
 from tgraph.memory.device import Device
 from tgraph.memory.device_loader import BUFFERS, Buffer, DeviceLoader, buffer_bytes, bytes_per_edge
-from tgraph.memory.edge_stream import EdgeStream
+from tgraph.memory.edge_stream import EdgeStream, release_stream
 from tgraph.memory.far_file import FarFile
 from tgraph.memory.far_graph import FarGraph, open
 from tgraph.memory.host_edges import DeviceLink, HostEdges
@@ -42,5 +42,6 @@ __all__ = [
     "offload",
     "open",
     "parse_bytes",
+    "release_stream",
     "some_rows",
 ]

@@ -41,6 +41,8 @@ class EdgeStream:
         graph.adjacency(direction)  # raises if the file does not have it
         offsets = graph.far_offsets(direction)
         num_bytes = aligned_bytes(offsets.num_bytes)
+        if graph.far_rows(direction)[0] is None:  # coded blocks need their buffers too: refused before memory is used
+            self._check_room("offsets", num_bytes)
         budget.take(f"{direction} offsets", num_bytes)
         with graph.open_file() as file:
             read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes))
@@ -48,6 +50,19 @@ class EdgeStream:
             neighbors = find_neighbors(graph, direction, file, budget, in_place)
         self._arrays: EdgeArrays = neighbors, weights if with_weights else None
         self.blocks: list[Block] = []
+
+    @property
+    def _slack_bytes(self) -> int:
+        """What stays free of the budget."""
+        limit = self._budget.limit
+        return max(limit // SLACK, limit // 16 + min(FIXED_BYTES, limit // 8))
+
+    def _check_room(self, purpose: str, num_bytes: int) -> None:
+        """Raise unless so many bytes can be taken with the slack still free, with a limit of which that is true."""
+        budget = self._budget
+        if budget.free - self._slack_bytes < num_bytes:
+            with_slack = (budget.used + num_bytes) * 16 // 13 + 1
+            budget.take(f"{self._direction} {purpose}", with_slack - budget.used)
 
     @property
     def is_coded(self) -> bool:
@@ -113,8 +128,7 @@ class EdgeStream:
         of what blocks that stay would get goes to a cache of hot rows.
         """
         budget = self._budget
-        slack = max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
-        available = max(int((budget.free - slack) * part), 0)
+        available = max(int((budget.free - self._slack_bytes) * part), 0)
         all_stay = self._bytes_that_stay + self._spare_bytes <= available and not all_in_rows
         if self._choose_block_bytes(available) >= in_rows_from and not all_stay:
             self._row_bytes = available // ROW_PART
@@ -127,9 +141,8 @@ class EdgeStream:
         all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
         if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
-        if self.is_coded and budget.free - slack < buffer_bytes:  # raises, with a limit whose slack stays free too
-            with_slack = (budget.used + buffer_bytes) * 16 // 13 + 1
-            budget.take(f"{self._direction} buffers", with_slack - budget.used)
+        if self.is_coded:
+            self._check_room("buffers", buffer_bytes)
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
@@ -201,8 +214,7 @@ class EdgeStream:
 
     def release(self) -> None:
         """Give back what was taken of the budget; the stream is of no use then."""
-        for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
-            self._budget.release(f"{self._direction} {purpose}")
+        release_stream(self._budget, self._direction)
 
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
@@ -211,6 +223,12 @@ class EdgeStream:
         if isinstance(neighbors, CodedArray):
             return CodedLoader(file, (neighbors, weights), *cut)
         return BlockLoader(file, self._arrays, *cut)
+
+
+def release_stream(budget: Budget, direction: str) -> None:
+    """Give back all that a stream of one direction has taken, also one that could not be made."""
+    for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
+        budget.release(f"{direction} {purpose}")
 
 
 def find_neighbors(

@@ -180,8 +180,10 @@ class FarFile:
                 finished.set_result(None)
             except BaseException as error:
                 finished.set_exception(error)
+            finally:
+                read.futures.clear()  # they know this function, which knows them: a circle would keep buffers alive
 
-        for future in read.futures:
+        for future in [*read.futures]:
             future.add_done_callback(end_one)
         return PendingRead([finished], view)
 

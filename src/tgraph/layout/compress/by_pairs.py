@@ -15,13 +15,20 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Adjacency, CompressedGraph, Graph
-from tgraph.kernels.cpu.repeated_pairs import MOST_FREQUENT, SymbolRows, put_alike_together, replace_pairs
+from tgraph.kernels.cpu.repeated_pairs import (
+    MOST_FREQUENT,
+    SymbolRows,
+    estimate_repeated,
+    put_alike_together,
+    replace_pairs,
+)
 from tgraph.kernels.cpu.virtual_rows import build_layers
 from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime import Array
 
 FREQUENCIES = (MOST_FREQUENT, 16, 4, 2, 2)  # at least so often does a pair occur that is replaced in a step
-LITTLE = 0.02  # of all symbols: a round that replaces fewer is the last of its step
+LITTLE = 0.01  # of all symbols: where fewer can be replaced, no round is done
+LEAST_OF_PAIRS = 4  # times that a pair must occur to be worth a row; rarer ones are only as parts of longer sequences
 MOST_SYMBOLS = 2**31 - 1
 
 
@@ -87,19 +94,22 @@ def _check(graph: Graph, min_frequency: int, drop_weights: bool) -> None:
 
 def _replace_all(rows: SymbolRows, min_frequency: int, may_reorder: bool, say: Callable[[str], None]) -> Array:
     """Replace pairs in steps of falling frequency; return them all, `[P, 2]`."""
-    num_vertices, total = rows.starts.size, rows.num_symbols
+    total, next_symbol, step_before = rows.num_symbols, rows.starts.size, MOST_FREQUENT
     found = [np.empty((0, 2), np.uint32)]
-    next_symbol = num_vertices
     for frequency in FREQUENCIES:
         least = max(frequency, min_frequency)
         if may_reorder:
             put_alike_together(rows, next_symbol, Watch())
-        while True:
-            before = rows.num_symbols
-            say(f"{before:,} of {total:,} neighbours left, pairs that occur {least} times or more")
-            pairs, count = replace_pairs(rows, least, next_symbol, Watch())
-            found.append(pairs)
-            next_symbol += len(pairs)
-            if count <= LITTLE * before:
-                break
+        if least < LEAST_OF_PAIRS <= step_before and not _is_worth_it(rows, 4, least):
+            break
+        while _is_worth_it(rows, 2, least):
+            say(f"{rows.num_symbols:,} of {total:,} neighbours left, pairs that occur {least} times or more")
+            found.append(replace_pairs(rows, least, next_symbol, Watch()))
+            next_symbol += len(found[-1])
+        step_before = least
     return np.concatenate(found)
+
+
+def _is_worth_it(rows: SymbolRows, length: int, least: int) -> bool:
+    """Whether sequences of so many symbols occur so often at more than a few places; estimated."""
+    return estimate_repeated(rows, length, least, Watch()) > LITTLE * rows.num_symbols

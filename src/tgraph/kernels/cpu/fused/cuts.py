@@ -14,20 +14,20 @@ SMALLEST_CHUNK = 1 << 10
 HUB_EDGES = 1 << 17  # from which a vertex is reduced in pieces of WORK_PER_CHUNK
 
 
-def chunk_work(work: int) -> int:
+def chunk_work(work: int, smallest: int = SMALLEST_CHUNK) -> int:
     """Return how many edges and vertices a chunk has, of so many in all."""
-    return min(max(work // CHUNKS, SMALLEST_CHUNK), WORK_PER_CHUNK)
+    return min(max(work // CHUNKS, smallest), WORK_PER_CHUNK)
 
 
-def cut_by_work(sides: list[Array]) -> tuple[Array, Array, Array]:
-    """Cut the vertices into chunks of about equal work, from the offsets of every side.
+def cut_by_work(sides: list[Array], smallest: int = SMALLEST_CHUNK) -> tuple[Array, Array, Array]:
+    """Cut the vertices into chunks of about equal work, from the offsets of every side; `smallest` as in chunk_work.
 
     Returns the first vertex of every chunk and the number of vertices, `[C+1]`; the pieces of vertices with very many
     edges, `[P, 4]`: vertex, side, first and last edge; the first piece of every chunk and their number, `[C+1]`.
     """
     num_vertices = sides[0].size - 1
     work = sum(int(offsets[-1]) for offsets in sides) + num_vertices
-    per_chunk = chunk_work(work)
+    per_chunk = chunk_work(work, smallest)
     inner = np.concatenate([_even_cuts(offsets, per_chunk) for offsets in sides])
     passed = _distinct(inner)  # a hub is among them: it passes several multiples
     hubs = passed[np.max([offsets[passed + 1] - offsets[passed] for offsets in sides], axis=0) >= HUB_EDGES]

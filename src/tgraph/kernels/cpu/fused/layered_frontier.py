@@ -18,9 +18,9 @@ import numpy as np
 from tgraph.kernels.cpu.fused.frontier import TracedFrontier, traced_rows
 from tgraph.kernels.cpu.fused.layers import (
     LayeredSide,
-    all_cuts,
     gather_text,
     make_message,
+    order_vertices,
     stored_dtype,
     through_layers,
 )
@@ -65,7 +65,7 @@ def improve(values, v, m, nothing):
 
 @njit(**JIT)
 def worker(rank, size, shared, limit, direction, state, trace, times, queues, touched, accumulators, active, degrees,
-           stored_degrees, cuts, num_stored, nothing{arrays}{constants}):
+           stored_degrees, cuts, order, num_stored, nothing{arrays}{constants}):
     num_vertices = np.int64(accumulators.size)
     count, edges, stored = state[0], state[1], state[2]
     queue_at = state[3]
@@ -114,7 +114,8 @@ meeting = meet(shared, meeting, size)
 {layers}
 chunk = fetch_add(shared, slot + TAKE, 1)
 while chunk < cuts.size - 1:
-    for u in range(cuts[chunk], cuts[chunk + 1]):
+    for i in range(cuts[chunk], cuts[chunk + 1]):
+        u = np.uint64(order[i])
         if {unsettled}:
             acc = nothing
             {gather}
@@ -203,7 +204,7 @@ def _write_text(program: KernelProgram, num_sides: int, pushes: bool, pulls: boo
     sides = range(num_sides)
     arrays = [f"{kind}{side}" for side in sides for kind in ("values", "carried")]
     arrays += [f"sent_{part}{side}" for side in sides for part in ("offsets", "neighbors")] if pushes else []
-    order = ("offsets", "neighbors", "spans", "ends", "upward")
+    order = ("offsets", "neighbors", "virtual", "spans", "ends")
     arrays += [f"{part}{side}" for side in sides for part in order] if pulls else []
     return HEAD + _TEXT.format(
         types=type_lines(Acc=stored_dtype(program), Message=program.message_dtype) + "\nSTOP, DONE = 8, 16",
@@ -306,8 +307,10 @@ class LayeredFrontier(TracedFrontier):
         carried = values if is_same else [np.full_like(array, nothing) for array in values]
         both = [array for pair in zip(values, carried, strict=True) for array in pair]
         sent = [array for side in push or [] for array in side.rows()]
-        taken = [array for side in pull or [] for array in (*side.rows(), *side.order)]
-        numbers = (queues, touched, accumulators, active, degrees, stored, all_cuts(pull or sides), num_stored, nothing)
+        taken = [array for side in pull or [] for array in (*side.rows(), *side.virtual_order)]
+        taken_from = pull or sides
+        cuts, order = taken_from[0].vertex_order if len(taken_from) == 1 else order_vertices(taken_from)
+        numbers = (queues, touched, accumulators, active, degrees, stored, cuts, order, num_stored, nothing)
         self._arrays = (*numbers, *both, *sent, *taken, *fields.values())
         self._constants = tuple(program.constants.values())
         compile_worker(self._worker, 0, 0, self._state, *traced_rows(0), *self._arrays, *self._constants)

@@ -2,9 +2,9 @@
 
 Each iteration, every thread: takes chunks of virtual vertices, layer by layer, and reduces what reaches them; then
 takes chunks of vertices and reduces, updates and measures them, and makes what they send next. All meet after each
-large layer. A value is written by the thread that took its chunk. Messages of the next iteration are beside those in
-use, so what an iteration reads is what the one before left. What is summed over vertices is summed per chunk and then
-in the order of chunks: no answer depends on the number of threads.
+large layer. Rows are taken by length (`layers.sort_by_length`). A value is written by the thread that took its chunk.
+Messages of the next iteration are beside those in use, so what an iteration reads is what the one before left. What is
+summed over vertices is summed per chunk and then in the order of chunks: no answer depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from tgraph.kernels.cpu.fused.layers import (
     LayeredSide,
-    all_cuts,
     gather_text,
     make_message,
+    order_vertices,
     stored_dtype,
     through_layers,
 )
@@ -36,8 +36,8 @@ _TEXT = """
 {functions}
 
 @njit(**JIT)
-def worker(rank, size, shared, limit, tolerance, cuts, degrees, totals, changes, residuals, times, nothing{arrays}\
-{constants}):
+def worker(rank, size, shared, limit, tolerance, cuts, order, degrees, totals, changes, residuals, times,
+           nothing{arrays}{constants}):
     if limit == 0:
         return
     meeting, num_chunks = 1, cuts.size - 1
@@ -59,7 +59,8 @@ def worker(rank, size, shared, limit, tolerance, cuts, degrees, totals, changes,
         chunk = fetch_add(shared, counter, 1)
         while chunk < num_chunks:
             changed, subtotal = 0.0, 0.0
-            for u in range(cuts[chunk], cuts[chunk + 1]):
+            for i in range(cuts[chunk], cuts[chunk + 1]):
+                u = np.uint64(order[i])
                 acc = nothing
                 {gather}
                 {finish}
@@ -86,7 +87,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, degrees, totals, changes,
 
 def _write_text(program: KernelProgram, num_sides: int) -> str:
     sides = range(num_sides)
-    arrays = [f"{part}{side}" for side in sides for part in ("offsets", "neighbors", "spans", "ends", "upward")]
+    arrays = [f"{part}{side}" for side in sides for part in ("offsets", "neighbors", "virtual", "spans", "ends")]
     arrays += [f"{part}{side}" for side in sides for part in ("values", "new_values")]
     layers = "\n".join(through_layers(program, side, f"counter + {8 + 8 * side}") for side in sides)
     needs_gather = program.reduce != "count"
@@ -137,12 +138,12 @@ class LayeredSweep:
         self._worker = load_kernel(_write_text(program, len(sides))).worker
         self._fields, self._constants = fields, program.constants
         self._size = team_size(sum(side.neighbors.size for side in sides) + sides[0].num_vertices)
-        cuts = all_cuts(sides)
+        cuts, order = sides[0].vertex_order if len(sides) == 1 else order_vertices(sides)
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
-        self._before = (cuts, degrees, *sums)
+        self._before = (cuts, order, degrees, *sums)
         dtype = stored_dtype(program)
         self._nothing = dtype.type(program.nothing)
-        rows = [array for side in sides for array in (*side.rows(), *side.order)]
+        rows = [array for side in sides for array in (*side.rows(), *side.virtual_order)]
         values = []
         for side in sides:
             values += [
