@@ -15,6 +15,7 @@ from tgraph.cli.algorithms import app as algorithms
 from tgraph.cli.bench import bench
 from tgraph.cli.interrupt import InterruptibleGroup
 from tgraph.cli.output import describe_graph
+from tgraph.cli.simulate import simulate_cluster
 from tgraph.cli.stream import stream
 from tgraph.cli.train import train
 from tgraph.cli.tune import tune
@@ -200,4 +201,5 @@ app.command()(stream)
 app.command()(train)
 app.command()(tune)
 app.command()(bench)
+app.command("simulate-cluster")(simulate_cluster)
 app.registered_commands.extend(algorithms.registered_commands)  # after these verbs in the list of all
