@@ -31,7 +31,7 @@ from tgraph.memory import checkpoint
 ITERATIONS = 40
 SECONDS_PER_ITERATION = 0.05  # so that kills find a run that is under way
 SECONDS_OF_SILENCE = 6.0  # after which a rank counts as hung
-SECONDS_TO_START = 90.0
+SECONDS_TO_START = 300.0
 SECONDS_TO_END = 400.0  # of a group, restarts included
 MOST_RANKS = 3
 
