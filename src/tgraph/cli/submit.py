@@ -21,7 +21,7 @@ def submit(
 
     Example: tgraph submit --ray auto --ranks 4 pagerank web.safetensors --checkpoint notes/ --out ranks/
     """
-    from tgraph.interop.ray import run_on_ray
+    from tgraph.cli.ray_group import run_on_ray
 
     if not context.args:
         raise InvalidArgumentError("submit runs a verb; give one, such as: tgraph submit --ray auto pagerank FILE")

@@ -50,8 +50,8 @@ def check_ranks(folder: Path, graph: tg.Graph) -> None:
 
 
 def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tgraph.cli.ray_group import run_on_ray
     from tgraph.errors import MissingDependencyError
-    from tgraph.interop.ray import run_on_ray
 
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError, match=r"tgraph\[distributed\]"):
