@@ -43,9 +43,9 @@ the function ran here to its end, not if it was left to NetworkX.
 
 Speed-up: NetworkX's time over the back end's on a graph that was converted before, {nodes:,} nodes with {degree} edges
 each (Barabási-Albert, its directed form for functions of directed graphs), the best of three calls, on a shared machine
-with 2 cores. `>` means that NetworkX was stopped after {limit} seconds of processor time. Functions that need other arguments than nodes
-were not measured. 0 and 1: NetworkX stops at the first edge that decides, or returns a copy of the graph. The larger
-the graph, the larger the gain; [NetworkX](networkx.md) has larger ones.
+with 2 cores. `>` means that NetworkX was stopped after {limit} seconds of processor time. Functions that need other
+arguments than nodes were not measured. 0 and 1: NetworkX stops at the first edge that decides, or returns a copy of the
+graph. The larger the graph, the larger the gain; [NetworkX](networkx.md) has larger ones.
 
 """
 

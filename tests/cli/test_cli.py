@@ -285,3 +285,18 @@ def test_an_interrupt_outside_a_run_is_quiet_too(call, city, monkeypatch):
     assert code == 130
     assert err == "tgraph: interrupted; nothing was written\n"
     assert "Traceback" not in out
+
+
+def test_clusters_are_simulated(call, tmp_path: Path) -> None:
+    file = tmp_path / "graph.safetensors"
+    tg.write(tg.generate.rmat(8, 8, seed=1), file)
+    speeds = ("--edges-per-second", "1e9", "--values-per-second", "4e8")
+    code, out, _ = call("simulate-cluster", file, "--ranks", "2,16", *speeds)
+    assert code == 0
+    assert "graph.safetensors: an iteration of PageRank, 1e+09 edges per second" in " ".join(out.split())
+    code, out, _ = call("simulate-cluster", "rmat33", "--ranks", "64", *speeds, "--gigabits", "25")
+    assert "2.164e+09" in out  # edges of the largest rank
+    assert "201.6 GB" in out
+    code, _, err = call("simulate-cluster", "rmat33", "--ranks", "0", *speeds)
+    assert code != 0
+    assert "--ranks 0: give whole numbers of 1 or more" in err

@@ -17,7 +17,7 @@ from small_graphs import SmallGraph, small_graphs
 from tgraph.algorithms import BFS
 from tgraph.errors import DeclaredGapError, InvalidArgumentError, InvalidProgramError, VertexNotFoundError
 from tgraph.gaps import NEEDS_ONE_MACHINE
-from tgraph.graph.sharded import bounds_by_degrees
+from tgraph.graph.division import bounds_by_degrees
 from thread_group import on_ranks
 from user_programs import WidestPath
 
@@ -32,6 +32,7 @@ EXACT: dict[str, Any] = {
     "wcc by labels": lambda graph: tg.wcc(graph, kernel="auto", direction="push"),
     "wcc of one step": lambda graph: tg.wcc(graph, max_iterations=1),
     "cdlp": lambda graph: tg.cdlp(graph, max_iterations=4),
+    "cdlp by sorting": lambda graph: tg.cdlp(graph, max_iterations=4, kernel="plain"),
     "widest": lambda graph: tg.run(WidestPath(), graph),
 }
 CLOSE: dict[str, Any] = {
@@ -40,6 +41,7 @@ CLOSE: dict[str, Any] = {
     "weighted": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300, weighted=graph.weighted),
     "katz": lambda graph: tg.katz(graph, tol_l1=1e-11, max_iterations=300),
     "hits": lambda graph: tg.hits(graph, max_iterations=9),
+    "hits by primitives": lambda graph: tg.hits(graph, max_iterations=9, kernel="plain"),
 }
 
 
@@ -128,6 +130,39 @@ def test_bytes_are_those_of_the_model_and_fewer_than_messages() -> None:
     sent = [iteration.moved["sent"] for iteration in levels.trace]
     assert sent == [iteration.moved["modelled"] for iteration in levels.trace]
     assert min(sent) < max(sent) <= ghosts * 4 + 4 * 3 * 7 * 8  # few that changed, and at most all ghosts
+
+
+class Strongest(tg.Program):
+    """Overrides `compute`: a vertex takes the largest weighted value around it, on both kinds of edges in turn."""
+
+    active, by_parts = "all", True
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.runtime.astype(graph.numbers(), "float64") + 1.0, None
+
+    def compute(self, state: Any, edges: Any) -> float:
+        before = state.fields["value"]
+        came = edges.aggregate(before, "max", message=lambda value, weight: value * 0.5 + weight)
+        back = edges.aggregate(came, "mean", along="in")
+        both = edges.aggregate(back, "max", along="both")
+        state.fields["value"] = tg.maximum(before * 0.25, both)
+        return edges.graph.total(tg.absolute(state.fields["value"] - before))
+
+
+def test_compute_with_tensors_of_own_vertices(runtime_name: str) -> None:
+    graph = tg.generate.rmat(6, 4, seed=5, weights=(1, 9), runtime=runtime_name)
+    expected = tg.run(Strongest(), graph, max_iterations=4)
+
+    def look() -> Any:
+        found = tg.run(Strongest(), graph, max_iterations=4)
+        assert len(found.values) == found.graph.num_own < graph.num_vertices
+        moved = [iteration.moved for iteration in found.trace]
+        assert all(one["modelled"] > 0 and one["modelled"] <= one["sent"] for one in moved)
+        return found.gather()
+
+    for found in on_ranks(3, look):
+        np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-14)
+        np.testing.assert_allclose(found.residual, expected.residual, rtol=1e-12)
 
 
 @pytest.mark.parametrize("labels", ["numbers", "integers", "strings"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,14 @@ import tgraph as tg
 from launch import ROOT, launch
 
 RANKS = ROOT / "tests" / "ranks"
+BENCHMARKS = ROOT / "benchmarks"
+
+
+def run_benchmark(*command: object) -> subprocess.CompletedProcess[str]:
+    """Run a script that starts groups by itself."""
+    arguments = [sys.executable, *map(str, command)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    return subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=900, check=False)
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -65,3 +74,23 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "attempt 1 ended with 12 iterations" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_answers_in_network_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`benchmarks/group_answers.py` does the same on R-MAT 20 and real graphs."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from network_namespaces import obstacle
+
+    if (reason := obstacle()) is not None:
+        pytest.skip(reason)
+    options = ("--graphs", "rmat7", "--sizes", 2, "--namespaces", "--cache", tmp_path)
+    done = run_benchmark(BENCHMARKS / "group_answers.py", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| rmat7 | 2 | equal | equal | equal | equal | equal |" in done.stdout
+
+
+def test_ranks_that_are_killed_at_random() -> None:
+    """`benchmarks/group_kills.py --kills 50` does the same at length."""
+    done = run_benchmark(BENCHMARKS / "group_kills.py", "--kills", 3)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 groups were hurt, none hung, no answer was wrong" in done.stdout

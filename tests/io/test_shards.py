@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import tgraph as tg
-from tgraph.errors import DeclaredGapError, InvalidArgumentError
+from tgraph.errors import DeclaredGapError, FileFormatError, InvalidArgumentError
 from tgraph.io import text_chunks
+from tgraph.io.tensor_file import locate
 from thread_group import on_ranks
 
 SIZES = (1, 2, 5)
@@ -121,3 +122,34 @@ def test_other_formats_and_empty_files(tmp_path: Path) -> None:
     tg.write(tg.compress(graph), tmp_path / "small.safetensors")
     with pytest.raises(InvalidArgumentError, match="compressed graph, which is not divided"):
         on_ranks(2, lambda: tg.read(tmp_path / "small.safetensors"))
+
+
+def test_native_rows_are_read_when_they_are_needed(tmp_path: Path) -> None:
+    path = tmp_path / "graph.safetensors"
+    graph = tg.generate.rmat(7, 4, seed=1, runtime="numpy", weights=(1, 9))
+    tg.write(graph, path, reverse=True)
+
+    def look() -> Any:
+        part = tg.read(path, runtime="numpy")
+        bytes_before = part.memory_bytes
+        ranks = tg.pagerank(part, tol_l1=0.0, max_iterations=3)  # asks for incoming rows, and lengths of outgoing ones
+        one_direction = part.memory_bytes
+        assert part.weight_range == graph.weight_range
+        return bytes_before, one_direction, part.memory_bytes, ranks.gather().to_numpy()
+
+    expected = tg.pagerank(graph, tol_l1=0.0, max_iterations=3).to_numpy()
+    for before, one_direction, both_directions, ranks in on_ranks(3, look):
+        assert before == 0
+        assert 0 < one_direction < both_directions
+        np.testing.assert_allclose(ranks, expected, rtol=1e-12)
+
+
+def test_a_neighbor_that_is_no_vertex_is_found_where_rows_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "graph.safetensors"
+    tg.write(tg.generate.star(9), path)
+    position, dtype, count = locate(path)["out_targets"]
+    with path.open("r+b") as file:
+        file.seek(position + (count - 1) * dtype.itemsize)
+        file.write(np.array([77], dtype).tobytes())
+    with pytest.raises(FileFormatError, match="holds 77 at position"):
+        on_ranks(2, lambda: tg.bfs(tg.read(path), 0))

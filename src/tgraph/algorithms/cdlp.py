@@ -28,18 +28,21 @@ from tgraph.task import Task, uses_kernels
 class CDLP(Program):
     """Every vertex takes the most frequent label among its neighbours."""
 
-    along = "both"
+    along, by_parts = "both", True
     vertex_fields = ("labels",)
 
     def init(self, graph: Graph) -> tuple[dict[str, Tensor], None]:
-        return {"labels": graph.runtime.asarray(_places(graph, _id_order(graph)))}, None
+        numbers, order = graph.numbers(), _id_order(graph)
+        if order is None:
+            return {"labels": numbers}, None
+        return {"labels": graph.runtime.index_select(graph.runtime.asarray(_places(graph, order)), numbers)}, None
 
-    def compute(self, state: State, edges: Edges) -> Tensor:
+    def compute(self, state: State, edges: Edges) -> float:
         """Let all vertices look around at the same time."""
         runtime, labels = edges.graph.runtime, state.fields["labels"]
         new_labels = edges.most_frequent(labels)
         state.fields["labels"] = new_labels
-        return runtime.reduce(runtime.astype(changed_mask(labels, new_labels), "int64"), "sum")
+        return edges.graph.total(runtime.astype(changed_mask(labels, new_labels), "int64"))
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         order = _id_order(graph)

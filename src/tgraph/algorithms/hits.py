@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
-from tgraph.elementwise import absolute, maximum
+from tgraph.elementwise import absolute
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph, Graph
 from tgraph.program import Edges, Program, State
@@ -32,7 +32,7 @@ SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is sum
 class HITS(Program):
     """Hubs and authorities by turns."""
 
-    active = "all"
+    active, by_parts = "all", True
     compute_bytes = 9  # one tensor of float64 and slices
 
     def __init__(self, tol_l1: float, weighted: bool) -> None:
@@ -43,20 +43,21 @@ class HITS(Program):
         start = graph.full(1.0 / max(graph.num_vertices, 1), "float64")
         return {"hubs": start, "authorities": graph.full(0.0, "float64")}, None
 
-    def compute(self, state: State, edges: Edges) -> Tensor:
+    def compute(self, state: State, edges: Edges) -> float:
         """Take authorities from hubs, then hubs from authorities; three tensors `[V]` at a time."""
-        runtime, old = edges.graph.runtime, state.fields["hubs"]
+        graph, runtime, old = edges.graph, edges.graph.runtime, state.fields["hubs"]
         least = float(np.finfo(runtime.dtype(old)).tiny)  # avoids 0 / 0 where there are no edges
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
-        authorities /= maximum(runtime.reduce(authorities, "sum"), least)
+        authorities /= max(graph.total(authorities), least)
         state.fields["authorities"] = authorities
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
-        hubs /= maximum(runtime.reduce(hubs, "sum"), least)
+        hubs /= max(graph.total(hubs), least)
         state.fields["hubs"] = hubs
-        count = edges.graph.num_vertices
+        count = graph.num_values
         size = max(SMALLEST_SLICE, -(-count // SLICES))
         slices = [slice(first, first + size) for first in range(0, count, size)]
-        return sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices)
+        changes = [runtime.item(runtime.reduce(absolute(hubs[part] - old[part]), "sum")) for part in slices]
+        return graph.total(runtime.full(1, sum(changes), "float64"))
 
 
 @recorded

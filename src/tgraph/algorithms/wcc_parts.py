@@ -54,7 +54,7 @@ class _Links:
     def exchange(self) -> int:
         """Tell the owners of ghosts, and hear from them; return how many labels became smaller by what came."""
         num_own = self._num_own
-        smaller = np.flatnonzero(self.labels[num_own:] != self._owners[num_own:])
+        smaller = self.labels[num_own:] != self._owners[num_own:]
         own = self._boundary.collect(self.labels, smaller, "min")
         learned = self._learn(own)
         self._owners[:num_own] = self.labels[:num_own]

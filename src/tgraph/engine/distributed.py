@@ -1,8 +1,9 @@
 """The engine for graphs that are divided among the ranks of a group.
 
 Sweeps and monotonic programs that can be compiled run on each rank's rows, with vertex data divided like the edges
-(`shard_runs`). Every other program runs with its vertex data on every rank and only the edges divided
-(`replicated_edges`): the answer is that of one machine, the memory for vertex data too.
+(`shard_runs`). So does a program that overrides `compute` and treats every vertex by itself (`divided_edges`). Every
+other program runs with its vertex data on every rank and only the edges divided (`replicated_edges`): the answer is
+that of one machine, the memory for vertex data too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from typing import Any
 
 from tgraph.engine import in_memory
+from tgraph.engine.divided_edges import DividedEdges
 from tgraph.engine.fields import initial_fields
 from tgraph.engine.replicated_edges import ReplicatedEdges
 from tgraph.engine.shard_runs import ShardPush, ShardSweep
@@ -47,7 +49,7 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
                 f"another way ({error}): leave it out"
             ) from error
         del fields, active, state
-        return _run_replicated(program, part, options)
+        return (_run_divided if planned.has_compute and program.by_parts else _run_replicated)(program, part, options)
     trace = Trace("distributed", "fused")
     trace.seconds["init"] = time.perf_counter() - started
     name, converged = type(program).__name__, False
@@ -92,9 +94,9 @@ def _find_engine(
 def _own_fields(program: Program, graph: ShardedGraph) -> tuple[dict[str, Tensor], Array | None]:
     """Return the first values of the own vertices, and which of them are active (None = all)."""
     if program.by_parts:
-        fields, active = initial_fields(program, graph.by_parts(), graph.num_own)
+        fields, active = initial_fields(program, graph.by_parts())
         return fields, None if active is None else graph.runtime.to_numpy(active)
-    fields, active = initial_fields(program, graph, graph.num_vertices)
+    fields, active = initial_fields(program, graph)
     own = {name: graph.runtime.copy(graph.part_of(tensor)) for name, tensor in fields.items()}
     return own, None if active is None else graph.runtime.to_numpy(graph.part_of(active)).copy()
 
@@ -107,14 +109,23 @@ def _own_results(program: Program, graph: ShardedGraph, fields: dict[str, Tensor
     return {name: graph.runtime.copy(graph.part_of(tensor)) for name, tensor in whole.items()}
 
 
+def _run_divided(program: Program, graph: ShardedGraph, options: Options) -> Result:
+    """Run a program that computes with tensors of the own vertices."""
+    view = graph.by_parts()
+    own = in_memory.run(program, view, options, DividedEdges, "distributed", find_kernel=_no_kernel)
+    if options.kernel != "plain":
+        own.trace.kernel = "fused"
+    return ShardedResult(own.name, view, own.fields, own.trace, own.converged, own.residual, own.vertex_fields)
+
+
 def _run_replicated(program: Program, graph: ShardedGraph, options: Options) -> Result:
     """Run a program with its vertex data on every rank."""
-
-    def no_kernel(*_: Any) -> None:
-        return None
-
-    whole = in_memory.run(program, graph, options, ReplicatedEdges, "distributed", find_kernel=no_kernel)
+    whole = in_memory.run(program, graph, options, ReplicatedEdges, "distributed", find_kernel=_no_kernel)
     own = {name: graph.runtime.copy(graph.part_of(tensor)) for name, tensor in whole.fields.items()}
     return ShardedResult(
         whole.name, graph.by_parts(), own, whole.trace, whole.converged, whole.residual, whole.vertex_fields
     )
+
+
+def _no_kernel(*_: Any) -> None:
+    return None

@@ -12,12 +12,12 @@ from tgraph.program import Program
 from tgraph.runtime import Array, Runtime, Tensor, is_tensor
 
 
-def initial_fields(program: Program, graph: Graph, size: int | None = None) -> tuple[dict[str, Tensor], Tensor | None]:
+def initial_fields(program: Program, graph: Graph) -> tuple[dict[str, Tensor], Tensor | None]:
     """Call `init`; return its fields, which a run may write into, and the active mask (None = all).
 
-    They have `size` entries each, one for every vertex unless given.
+    They have `graph.num_values` entries each.
     """
-    size = graph.num_vertices if size is None else size
+    size = graph.num_values
     returned = program.init(graph)
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} values" if isinstance(returned, tuple) else f"a {type(returned).__name__}"

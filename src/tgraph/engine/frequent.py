@@ -9,12 +9,13 @@ from tgraph.operators import Subgraph, split_by_edges, tensorize
 from tgraph.runtime import Tensor
 
 
-def most_frequent(graph: Graph, labels: Tensor) -> Tensor:
+def most_frequent(graph: Graph, labels: Tensor, num_labels: int | None = None) -> Tensor:
     """Return for every vertex the label that most of its neighbours have, along both directions; of several, the least.
 
-    A neighbour counts once per edge; who has none keeps its own label. Labels are from 0 to V - 1.
+    A neighbour counts once per edge; who has none keeps its own label. Labels are from 0 to V - 1 unless told.
     """
-    return graph.runtime.concatenate([_of_block(labels, sides) for sides in _blocks(graph)])
+    limit = graph.num_vertices if num_labels is None else num_labels
+    return graph.runtime.concatenate([_of_block(labels, limit, sides) for sides in _blocks(graph)])
 
 
 def _blocks(graph: Graph) -> Iterator[list[Subgraph]]:
@@ -24,9 +25,9 @@ def _blocks(graph: Graph) -> Iterator[list[Subgraph]]:
         yield [outgoing, *incoming]
 
 
-def _of_block(labels: Tensor, sides: list[Subgraph]) -> Tensor:
+def _of_block(labels: Tensor, count: int, sides: list[Subgraph]) -> Tensor:
     """Return the new labels of the rows: sort pairs (row, label), and find the longest run of each row."""
-    runtime, count = sides[0].runtime, int(labels.shape[0])
+    runtime = sides[0].runtime
     own = sides[0].at_rows(labels)
     rows = runtime.arange(0, int(own.shape[0]), "int64")
     pairs = [side.expand(rows) * count + runtime.astype(side.at_neighbors(labels), "int64") for side in sides]

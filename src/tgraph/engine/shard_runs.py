@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,10 +21,10 @@ from tgraph.engine.fused import describe
 from tgraph.graph import Adjacency, Graph
 from tgraph.graph.boundary import Boundary
 from tgraph.graph.local_rows import LocalRows
-from tgraph.graph.sharded import ShardedGraph
+from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
 from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
-from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
+from tgraph.kernels.cpu.fused.block_sweep import BlockSweep, makes_messages
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
@@ -36,7 +37,6 @@ from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 ASYNCHRONOUS_BLOCKS = 64  # of an asynchronous sweep: each sees the new values of those before it
-PULLED = {"out": "in", "in": "out", "both": "both"}  # the rows that a sweep along these edges goes through
 
 
 class ShardRun:
@@ -50,15 +50,23 @@ class ShardRun:
         self._kernel_program = describe_local(planned, graph, state)
         self._rows: LocalRows = graph.rows(side)
         self._boundary = Boundary(self._group, self._rows)
-        self._fields = {name: self._with_ghosts(name) for name in self._kernel_program.field_dtypes}
+        self._names = tuple(state.fields)
+        self._fields = {name: self._take_field(name) for name in self._kernel_program.field_dtypes}
         self._sent_before = self._group.sent_bytes
         self._checkpoint: GroupCheckpoint | None = None
 
-    def _with_ghosts(self, name: str) -> Array:
+    def _take_field(self, name: str) -> Array:
+        """Return a field's values, with room for those of ghosts where these are read; they leave the state."""
         if name == "source" and name not in self._state.fields:
             return self._rows.vertex_numbers(self._graph.first)
-        own = self._graph.runtime.to_numpy(self._state.fields[name])
-        return np.concatenate([own, np.empty(self._rows.ghosts.size, own.dtype)])
+        own = self._graph.runtime.to_numpy(self._state.fields.pop(name))
+        if name in self._read_of_ghosts():
+            return np.concatenate([own, np.empty(self._rows.ghosts.size, own.dtype)])
+        return own if own.flags.writeable else own.copy()
+
+    def _read_of_ghosts(self) -> Collection[str]:
+        """Return the fields whose values at other ranks' vertices this rank reads."""
+        return self._kernel_program.field_dtypes
 
     @property
     def _edges(self) -> tuple[Array, Array | None]:
@@ -67,7 +75,7 @@ class ShardRun:
     def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
         """Note from now on how far the run is; go on from there if the same run was ended before."""
         graph, own = self._graph, self._own_arrays()
-        degrees = {"degrees": np.diff(graph.rows("out").offsets)}
+        degrees = {"degrees": graph.runtime.to_numpy(graph.own_degrees("out"))}
         data = divided_fingerprint(self._group, {**own, **degrees}, graph.first)
         constants = sorted(self._kernel_program.constants.items())
         identity = fingerprint(self._kernel.text, constants, graph.num_vertices, graph.num_arcs, data)
@@ -89,7 +97,7 @@ class ShardRun:
     def _own_arrays(self) -> dict[str, Array]:
         """Return all that a checkpoint must hold: views of the own vertices' values."""
         num_own = self._rows.num_own
-        return {name: self._fields[name][:num_own] for name in self._state.fields}
+        return {name: self._fields[name][:num_own] for name in self._names}
 
     def _numbers(self) -> dict[str, float]:
         """Return further numbers that a checkpoint must hold."""
@@ -105,7 +113,7 @@ class ShardRun:
     def put_back(self) -> None:
         """Make what was computed the values of the own vertices."""
         runtime, num_own = self._graph.runtime, self._rows.num_own
-        for name in self._state.fields:
+        for name in self._names:
             self._state.fields[name] = runtime.asarray(self._fields[name][:num_own])
 
     def _share(self, numbers: Array) -> Array:
@@ -141,6 +149,10 @@ class ShardSweep(ShardRun):
         self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
         self._last_sent: dict[str, Array] = {}
         self._total: float | None = None  # that a checkpoint says
+
+    def _read_of_ghosts(self) -> Collection[str]:
+        program = self._kernel_program
+        return () if makes_messages(program) else program.sent_fields
 
     def _numbers(self) -> dict[str, float]:
         return {"total": self._kernel.total}
@@ -225,9 +237,9 @@ class ShardPush(ShardRun):
             started = time.perf_counter()
             kernel.push(everything, *self._edges)
             coming = kernel.coming
-            changed = np.flatnonzero(coming[rows.num_own :])
+            changed_own = self._boundary.collect(main, coming[rows.num_own :], reduce)
             coming[rows.num_own :] = False
-            coming[self._boundary.collect(main, changed, reduce)] = True
+            coming[changed_own] = True
             vertices, edges = kernel.end()
             numbers = (vertices, edges, *self._take_sent(), self._wants_to_save)
             num_active, *counts = self._count(int(np.count_nonzero(kernel.active)), *numbers)
@@ -242,10 +254,8 @@ class ShardPush(ShardRun):
 
 def describe_local(planned: Plan, graph: ShardedGraph, state: State) -> KernelProgram:
     """Collect what a kernel is made from; vertex numbers are a field here, because rows have local ones."""
-    rows = graph.rows("out")
-    weights = None if rows.weights is None else graph.runtime.asarray(rows.weights[:0])
-    ids = graph.runtime.asarray(rows.neighbors[:0])
-    nothing = Adjacency(graph.runtime, graph.runtime.full(2, 0, "int64"), ids, weights)
+    neighbors, weights = (None if array is None else graph.runtime.asarray(array) for array in graph.no_edges)
+    nothing = Adjacency(graph.runtime, graph.runtime.full(2, 0, "int64"), neighbors, weights)
     none = Graph(nothing, directed=graph.directed, num_edges=0, reverse=nothing)
     found = describe(planned, InMemoryEdges(none), state)
     changes: dict[str, Any] = {"weighted": graph.weighted and "weight" in planned.parameters["message"]}

@@ -7,6 +7,8 @@ it with what was sent, and predicts larger groups with it.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from tgraph.graph.local_rows import LocalRows
@@ -44,16 +46,17 @@ class Boundary:
         """
         rows = self._rows
         sent = values[rows.lent]
-        changed = np.arange(0) if last is None else np.flatnonzero(sent != last)
+        has_changed = None if last is None else sent != last
         if last is not None:
             last[:] = sent
+            sent = last
         ghosts = values[rows.num_own :]
-        for rank, positions, new in self._send(sent, changed, self._lent_ends, self._ghost_ends, last is None):
+        for rank, positions, new in self._send(sent, has_changed, self._lent_ends, self._ghost_ends):
             part = ghosts[self._ghost_ends[rank] : self._ghost_ends[rank + 1]]
             part[slice(None) if positions is None else positions] = new
 
-    def collect(self, values: Array, changed_ghosts: Array, reduce: str) -> Array:
-        """Let the ghosts' values, where they changed, be reduced into those of their owners, `[N + G]`.
+    def collect(self, values: Array, has_changed: Array, reduce: str) -> Array:
+        """Let the values of ghosts that have changed (`[G] bool`) be reduced into those of their owners, `[N + G]`.
 
         Returns the own vertices that became others. What is for one owner is reduced rank by rank, in their order.
         """
@@ -61,7 +64,7 @@ class Boundary:
         meet = np.minimum if reduce == "min" else np.maximum
         changed_own = []
         ghosts = values[rows.num_own :]
-        for rank, positions, new in self._send(ghosts, changed_ghosts, self._ghost_ends, self._lent_ends, False):
+        for rank, positions, new in self._send(ghosts, has_changed, self._ghost_ends, self._lent_ends):
             lent = rows.lent[self._lent_ends[rank] : self._lent_ends[rank + 1]]
             own = lent if positions is None else lent[positions]
             before = values[own]
@@ -72,44 +75,39 @@ class Boundary:
         return np.concatenate(changed_own) if changed_own else rows.lent[:0]
 
     def _send(
-        self, values: Array, changed: Array, ends: Array, new_ends: Array, sends_all: bool
+        self, values: Array, has_changed: Array | None, ends: Array, new_ends: Array
     ) -> list[tuple[int, Array | None, Array]]:
-        """Send to every rank r the values between `ends[r]` and `ends[r + 1]`: all, or the changed ones.
+        """Send to every rank r the values between `ends[r]` and `ends[r + 1]`: the changed ones, or all (None).
 
         Returns what came: from which rank, the positions (None = all) and the values.
         """
         group, sizes, item = self._group, np.diff(ends), values.dtype.itemsize
-        if sends_all:
+        if has_changed is None:
             self.modelled_bytes += int(sizes.sum()) * item
             came = group.exchange(values, sizes, np.diff(new_ends))
             return [(r, None, came[new_ends[r] : new_ends[r + 1]]) for r in self._others]
-        counts = np.diff(np.searchsorted(changed, ends))
+        parts = [slice(first, last) for first, last in pairwise(ends.tolist())]
+        counts = np.array([np.count_nonzero(has_changed[part]) for part in parts])
         self.modelled_bytes += int(exchange_bytes(sizes, counts, item).sum()) - HEADER_BYTES  # none to itself
         is_all = counts * (POSITION.itemsize + item) >= sizes * item
         ones = np.ones(group.size, np.int64)
         headers = group.exchange(np.where(is_all, ALL, counts), ones, ones)
-        is_few = np.repeat(~is_all, counts)
-        positions = (changed - np.repeat(ends[:-1], counts))[is_few].astype(POSITION)
+        positions = [
+            np.flatnonzero(has_changed[part]).astype(POSITION) if few else np.empty(0, POSITION)
+            for part, few in zip(parts, (~is_all).tolist(), strict=True)
+        ]
         new_counts = np.where(headers == ALL, 0, headers)
-        came_positions = group.exchange(positions, np.where(is_all, 0, counts), new_counts)
+        came_positions = group.exchange(np.concatenate(positions), np.where(is_all, 0, counts), new_counts)
         new_sizes = np.where(headers == ALL, np.diff(new_ends), headers)
-        chosen = _chosen(values, changed, ends, is_all)
-        came = group.exchange(chosen, np.where(is_all, sizes, counts), new_sizes)
+        if not is_all.all():
+            chosen = [values[p] if a else values[p][few] for p, few, a in zip(parts, positions, is_all, strict=True)]
+            values = np.concatenate(chosen)
+        came = group.exchange(values, np.where(is_all, sizes, counts), new_sizes)
         few, some = _ends(new_counts), _ends(new_sizes)
         return [
             (r, None if headers[r] == ALL else came_positions[few[r] : few[r + 1]], came[some[r] : some[r + 1]])
             for r in self._others
         ]
-
-
-def _chosen(values: Array, changed: Array, ends: Array, is_all: Array) -> Array:
-    """Return the values for every rank, one behind the other: all between its `ends`, or the changed ones of them."""
-    places = np.searchsorted(changed, ends)
-    pieces = [
-        values[ends[r] : ends[r + 1]] if sends_all else values[changed[places[r] : places[r + 1]]]
-        for r, sends_all in enumerate(is_all.tolist())
-    ]
-    return np.concatenate(pieces)
 
 
 def _ends(counts: Array) -> Array:

@@ -318,6 +318,20 @@ class Graph:
         return self._with(self._out, reverse=self._in, labels=VertexLabels(array))
 
     # --- vertex data -------------------------------------------------------------------------------------------------
+    @property
+    def num_values(self) -> int:
+        """The number of entries of vertex data: one per vertex, or per own vertex of a rank."""
+        return self.num_vertices
+
+    def numbers(self) -> Tensor:
+        """Return the number of every vertex, `[V]`.
+
+        >>> import tgraph as tg
+        >>> tg.from_edges([0, 1], [1, 2]).numbers().tolist()
+        [0, 1, 2]
+        """
+        return self.runtime.arange(0, self.num_vertices, index_dtype(self.num_vertices))
+
     def full(self, value: Any, dtype: Any, at: Mapping[int, Any] | None = None) -> Tensor:
         """Return a tensor `[V]` filled with `value`, with other values at some vertex numbers.
 

@@ -7,6 +7,7 @@ own vertices that others have as ghosts are *lent*, in the same order. Values of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,10 @@ import numpy as np
 from tgraph.dtypes import index_dtype
 from tgraph.group import Group, exchange_uneven
 from tgraph.kernels.cpu.csr import rows_from_edges, transpose
-from tgraph.kernels.cpu.vertex_ids import mark_ids
+from tgraph.kernels.cpu.id_bits import IdBits
 from tgraph.runtime import Array
 
-TABLE_IDS_PER_EDGE = 4  # a table indexed by vertex may be this many times as long as the edges
+BITS_PER_EDGE = 16  # there may be this many vertices for every edge of a rank, for a bit each to take less than lists
 EDGES_AT_A_TIME = 1 << 20
 
 
@@ -28,7 +29,7 @@ class LocalRows:
     offsets: Array  # [N+1] int64
     neighbors: Array  # [E] local ids: below N own vertices, from N on ghosts
     weights: Array | None  # [E]
-    ghosts: Array  # [G] int64, vertex numbers, ascending
+    ghosts: Array  # [G] vertex numbers, ascending
     ghost_counts: Array  # [P] of every rank
     lent: Array  # [L] local ids of own vertices, for rank 0, for rank 1, ...
     lent_counts: Array  # [P]
@@ -44,6 +45,16 @@ class LocalRows:
         return self.num_own + self.ghosts.size
 
     @property
+    def num_arcs(self) -> int:
+        """The number of edges."""
+        return self.neighbors.size
+
+    @property
+    def no_edges(self) -> tuple[Array, Array | None]:
+        """Neighbours and weights of no edge, for their types."""
+        return self.neighbors[:0], None if self.weights is None else self.weights[:0]
+
+    @property
     def num_bytes(self) -> int:
         """The bytes of all arrays."""
         arrays = (self.offsets, self.neighbors, self.weights, self.ghosts, self.lent)
@@ -51,7 +62,27 @@ class LocalRows:
 
     def vertex_numbers(self, first: int) -> Array:
         """Return the vertex number of every own vertex and ghost, `[N + G] int64`; own ones begin at `first`."""
-        return np.concatenate([np.arange(first, first + self.num_own), self.ghosts])
+        return np.concatenate([np.arange(first, first + self.num_own), self.ghosts], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows that are still in a file: something that needs no neighbours asks for their offsets alone."""
+
+    read_offsets: Callable[[], Array]  # [N+1] int64
+    load: Callable[[], LocalRows]  # all ranks call it
+    num_arcs: int
+    no_edges: tuple[Array, Array | None]  # neighbours and weights of no edge, for their types
+
+    @property
+    def offsets(self) -> Array:
+        """`[N+1] int64`, read anew."""
+        return self.read_offsets()
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes in memory: none."""
+        return 0
 
 
 def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, weights: Array | None) -> LocalRows:
@@ -59,12 +90,11 @@ def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, we
 
     `bounds [P+1]` are the first vertices of all ranks, and their number.
     """
-    ghosts = _find_ghosts(bounds, group.rank, neighbors)
     first, num_own = int(bounds[group.rank]), offsets.size - 1
-    local = _renumber(neighbors, ghosts, first, num_own, int(bounds[-1]))
+    ghosts, local = _renumber(neighbors, first, num_own, int(bounds[-1]))
     ghost_counts = np.diff(np.searchsorted(ghosts, bounds))
     asked, lent_counts = exchange_uneven(group, ghosts, ghost_counts)
-    lent = (asked - first).astype(local.dtype)
+    lent = (asked - first).astype(local.dtype, copy=False)
     return LocalRows(offsets, local, weights, ghosts, ghost_counts, lent, lent_counts)
 
 
@@ -113,33 +143,33 @@ def side_by_side(group: Group, bounds: Array, left: LocalRows, right: LocalRows)
     return make_local(group, bounds, offsets, neighbors, weights)
 
 
-def _find_ghosts(bounds: Array, rank: int, neighbors: Array) -> Array:
-    """Return the distinct neighbours of other ranks, ascending."""
-    first, last, num_vertices = int(bounds[rank]), int(bounds[rank + 1]), int(bounds[-1])
-    if num_vertices <= TABLE_IDS_PER_EDGE * neighbors.size + 1024:
-        present = np.zeros(num_vertices, np.uint8)
-        mark_ids(neighbors, present)
-        present[first:last] = 0
-        return np.flatnonzero(present)
-    distinct = np.unique(neighbors).astype(np.int64)
-    return distinct[(distinct < first) | (distinct >= last)]
+def _renumber(neighbors: Array, first: int, num_own: int, num_vertices: int) -> tuple[Array, Array]:
+    """Return the neighbours of other ranks, ascending, and local ids, in the same memory where types are the same."""
+    if num_vertices > BITS_PER_EDGE * neighbors.size + 1024:
+        return _renumber_by_search(neighbors, first, num_own, num_vertices)
+    bits = IdBits(num_vertices)
+    bits.add(neighbors)
+    bits.remove_range(first, first + num_own)
+    ghosts = bits.listed(index_dtype(num_vertices))
+    local = _room_for(neighbors, num_own + ghosts.size)
+    bits.renumber(neighbors, first, num_own, local)
+    return ghosts, local
 
 
-def _renumber(neighbors: Array, ghosts: Array, first: int, num_own: int, num_vertices: int) -> Array:
-    """Return local ids for vertex numbers, in the same memory where their types are the same."""
-    dtype = index_dtype(num_own + ghosts.size)
-    local = neighbors if neighbors.dtype == dtype else np.empty(neighbors.size, dtype)
-    table = None
-    if num_vertices <= TABLE_IDS_PER_EDGE * neighbors.size + 1024:
-        table = np.empty(num_vertices, local.dtype)
-        table[first : first + num_own] = np.arange(num_own)
-        table[ghosts] = np.arange(num_own, num_own + ghosts.size)
+def _renumber_by_search(neighbors: Array, first: int, num_own: int, num_vertices: int) -> tuple[Array, Array]:
+    """Do it for few edges, in time and memory that do not depend on the number of vertices."""
+    distinct = np.unique(neighbors).astype(index_dtype(num_vertices))
+    ghosts = distinct[(distinct < first) | (distinct >= first + num_own)]
+    local = _room_for(neighbors, num_own + ghosts.size)
     for begin in range(0, neighbors.size, EDGES_AT_A_TIME):
         some = neighbors[begin : begin + EDGES_AT_A_TIME]
-        if table is not None:
-            local[begin : begin + EDGES_AT_A_TIME] = table[some]
-            continue
         is_own = (some >= first) & (some < first + num_own)
         places = np.searchsorted(ghosts, some) + num_own
         local[begin : begin + EDGES_AT_A_TIME] = np.where(is_own, some - first, places)
-    return local
+    return ghosts, local
+
+
+def _room_for(neighbors: Array, num_local: int) -> Array:
+    """Return an array for as many local ids: the memory of the neighbours where these have the same type."""
+    dtype = index_dtype(num_local)
+    return neighbors if neighbors.dtype == dtype else np.empty(neighbors.size, dtype)

@@ -1,7 +1,7 @@
 """A graph that is divided among the ranks of a group: each holds the edges of its own vertices, none holds all.
 
-A rank owns consecutive vertices, so many that every rank has about as many edges. It holds their outgoing rows, and
-their incoming ones once something needs them. `num_vertices`, `num_edges` and the like are those of the whole graph.
+A rank owns consecutive vertices, so many that every rank has about as many edges. It holds their outgoing rows or their
+incoming ones, or both, as they are needed. `num_vertices`, `num_edges` and the like are those of the whole graph.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from tgraph.dtypes import index_dtype
 from tgraph.errors import DeclaredGapError, InvalidArgumentError, VertexNotFoundError
 from tgraph.gaps import check_gap
 from tgraph.graph.adjacency import Adjacency
+from tgraph.graph.division import bounds_by_degrees, exchange_labels
 from tgraph.graph.graph import Graph
-from tgraph.graph.labels import STRING_DTYPE, VertexLabels, as_column
-from tgraph.graph.local_rows import LocalRows, make_local, side_by_side, turn
+from tgraph.graph.labels import VertexLabels, as_column
+from tgraph.graph.local_rows import LocalRows, StoredRows, make_local, side_by_side, turn
 from tgraph.group import Group, current, exchange_uneven
+from tgraph.kernels.cpu.csr import count_self_loops
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.runtime import Array, Runtime, Tensor
+
+PULLED = {"out": "in", "in": "out", "both": "both"}  # the rows that a sweep along these edges goes through
 
 
 class ShardedGraph(Graph):
@@ -35,18 +39,25 @@ class ShardedGraph(Graph):
     group: Group
     bounds: Array  # [P+1] the first vertex of every rank, and their number
     num_arcs_in_all: int
-    _rows: dict[str, LocalRows]
+    _rows: dict[str, LocalRows | StoredRows]
 
-    def __init__(self, group: Group, bounds: Array, rows: dict[str, LocalRows], runtime: Runtime, **kept: Any) -> None:
+    def __init__(
+        self,
+        group: Group,
+        bounds: Array,
+        rows: Mapping[str, LocalRows | StoredRows],
+        runtime: Runtime,
+        **kept: Any,
+    ) -> None:
         check_gap("distributed", runtime.name)
         if runtime.device != "cpu":
             raise InvalidArgumentError(f"device={runtime.device!r}: the ranks of a group compute on CPUs; use 'cpu'")
         out = rows["out"]
-        super().__init__(Adjacency(runtimes.get("numpy"), out.offsets, out.neighbors, out.weights), **kept)
+        super().__init__(Adjacency(runtimes.get("numpy"), np.zeros(1, np.int64), *out.no_edges), **kept)
         put = object.__setattr__
-        for name, value in {"group": group, "bounds": bounds, "_rows": rows, "runtime": runtime}.items():
+        for name, value in {"group": group, "bounds": bounds, "_rows": dict(rows), "runtime": runtime}.items():
             put(self, name, value)
-        put(self, "num_arcs_in_all", int(group.share(np.array([out.neighbors.size]))[:, 0].sum()))
+        put(self, "num_arcs_in_all", int(group.share(np.array([out.num_arcs]))[:, 0].sum()))
 
     # --- size --------------------------------------------------------------------------------------------------------
     @property
@@ -90,9 +101,10 @@ class ShardedGraph(Graph):
         return found
 
     def _find_weight_range(self) -> tuple[Any, Any, int]:
-        weights = self._rows["out"].weights
-        if weights is None or not self.num_arcs:
+        if not self.weighted or not self.num_arcs:
             return 1, 1, 0
+        weights = self.rows("out").weights
+        assert weights is not None
         low, high, num_nan = extremes(weights) if weights.size else (0, 0, 0)
         parts = self.group.share(np.array([low, high], weights.dtype))
         counts = self.group.share(np.array([weights.size, num_nan]))
@@ -102,22 +114,30 @@ class ShardedGraph(Graph):
     @property
     def num_self_loops(self) -> int:
         """The number of edges from a vertex to itself, of all ranks."""
-        return int(self.group.share(np.array([super().num_self_loops]))[:, 0].sum())
+        rows = self.rows("out")  # own vertices have the numbers of their rows
+        return int(self.group.share(np.array([count_self_loops(rows.offsets, rows.neighbors)]))[:, 0].sum())
 
     # --- edges -------------------------------------------------------------------------------------------------------
     def rows(self, direction: str) -> LocalRows:
         """Return this rank's rows of outgoing (`out`) or incoming edges (`in`), or of both, the incoming ones first.
 
-        All but the first are made once, by all ranks together.
+        They are read or made once, by all ranks together.
         """
-        if not self.directed:
-            direction = "out"
-        if direction == "in" and direction not in self._rows:
-            self._rows[direction] = turn(self.group, self.bounds, self._rows["out"])
-        if direction == "both" and direction not in self._rows:
-            sides = self.rows("in"), self.rows("out")
-            self._rows[direction] = side_by_side(self.group, self.bounds, *sides)
-        return self._rows[direction]
+        direction = direction if self.directed else "out"
+        found = self._rows.get(direction)
+        if not isinstance(found, LocalRows):
+            self._rows[direction] = found = self._make_rows(direction) if found is None else found.load()
+        return found
+
+    def _make_rows(self, direction: str) -> LocalRows:
+        if direction == "in":
+            return turn(self.group, self.bounds, self.rows("out"))
+        return side_by_side(self.group, self.bounds, self.rows("in"), self.rows("out"))
+
+    @property
+    def no_edges(self) -> tuple[Array, Array | None]:
+        """Neighbours and weights of no edge, for their types."""
+        return self._rows["out"].no_edges
 
     @property
     def has_in_edges(self) -> bool:
@@ -141,7 +161,8 @@ class ShardedGraph(Graph):
     @property
     def weights(self) -> Tensor | None:
         """The weights of this rank's outgoing edges."""
-        return None if self._out.weights is None else self.runtime.share(self._out.weights)
+        weights = self.rows("out").weights if self.weighted else None
+        return None if weights is None else self.runtime.share(weights)
 
     def _refuse(self, what: str) -> NoReturn:
         raise DeclaredGapError(
@@ -153,7 +174,9 @@ class ShardedGraph(Graph):
         """Return the graph with every edge turned around."""
         if not self.directed:
             return self
-        rows = {"out": self.rows("in"), "in": self.rows("out")}
+        if "in" not in self._rows:
+            self.rows("in")
+        rows = {"out": self._rows["in"], "in": self._rows["out"]}
         return self._like(rows=rows, is_sorted=True)
 
     def symmetrize(self) -> Graph:
@@ -184,14 +207,17 @@ class ShardedGraph(Graph):
     # --- vertex data -------------------------------------------------------------------------------------------------
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every vertex, `[V] int64`."""
-        return self.join(self._degrees("out"))
+        return self.join(self.own_degrees("out"))
 
     def in_degrees(self) -> Tensor:
         """Return the number of incoming edges of every vertex, `[V] int64`."""
-        return self.join(self._degrees("in"))
+        return self.join(self.own_degrees("in"))
 
-    def _degrees(self, direction: str) -> Tensor:
-        return self.runtime.asarray(np.diff(self.rows(direction).offsets))
+    def own_degrees(self, direction: str) -> Tensor:
+        """Return the number of outgoing (`out`) or incoming edges (`in`) of every own vertex, `[N] int64`."""
+        direction = direction if self.directed else "out"
+        rows = self._rows.get(direction) or self.rows(direction)  # those in a file stay there
+        return self.runtime.asarray(np.diff(rows.offsets))
 
     def join(self, part: Tensor) -> Tensor:
         """Return the values of all vertices `[V]`, of which every rank gives those of its own."""
@@ -289,6 +315,15 @@ class PartView(ShardedGraph):
         """Return the graph with vertex data of all vertices."""
         return self._view(ShardedGraph)
 
+    @property
+    def num_values(self) -> int:
+        """The number of own vertices."""
+        return self.num_own
+
+    def numbers(self) -> Tensor:
+        """Return the numbers of the own vertices, `[N]`."""
+        return self.runtime.arange(self.first, self.first + self.num_own, index_dtype(self.num_vertices))
+
     def full(self, value: Any, dtype: Any, at: Mapping[int, Any] | None = None) -> Tensor:
         """Return a tensor `[N]` filled with `value`, with other values at some of the own vertices."""
         tensor = self.runtime.full(self.num_own, value, dtype)
@@ -303,16 +338,16 @@ class PartView(ShardedGraph):
 
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every own vertex, `[N] int64`."""
-        return self._degrees("out")
+        return self.own_degrees("out")
 
     def in_degrees(self) -> Tensor:
         """Return the number of incoming edges of every own vertex, `[N] int64`."""
-        return self._degrees("in")
+        return self.own_degrees("in")
 
     @property
     def out_offsets(self) -> Tensor:
         """`[N+1] int64`: where the edges of each own vertex begin in `weights`."""
-        return self.runtime.share(self._out.offsets)
+        return self.runtime.share(self._rows["out"].offsets)
 
 
 def shard(graph: Graph) -> ShardedGraph:
@@ -347,48 +382,3 @@ def shard(graph: Graph) -> ShardedGraph:
     labels = None if graph.vertex_labels is None else VertexLabels(graph.vertex_labels[first:last])
     kinds = {"directed": graph.directed, "num_edges": graph.num_edges, "is_sorted": graph.is_sorted}
     return ShardedGraph(group, bounds, rows, graph.runtime, labels=labels, **kinds)
-
-
-def bounds_by_degrees(degrees: list[Array], size: int) -> Array:
-    """Return the first vertex of every rank and their number, `[size + 1]`: about equally many edges for each.
-
-    >>> bounds_by_degrees([np.array([8, 1, 1, 1, 1])], 2).tolist()
-    [0, 1, 5]
-    """
-    return bounds_by_work(sum(degrees, np.ones(degrees[0].size, np.int64)), size)
-
-
-def bounds_by_work(work: Array, size: int) -> Array:
-    """Return where to cut so that all parts have about the same work, `[size + 1]`.
-
-    >>> bounds_by_work(np.array([4, 1, 1, 1, 1]), 2).tolist()
-    [0, 1, 5]
-    """
-    ends = np.concatenate([[0], np.cumsum(work)])
-    middles = (ends[:-1] + ends[1:]) / 2  # what lies in the middle of a part belongs to it
-    inner = np.searchsorted(middles, ends[-1] * np.arange(1, size) / size)
-    return np.concatenate([[0], inner, [work.size]]).astype(np.int64)
-
-
-def exchange_labels(group: Group, labels: Array, counts: Array) -> Array:
-    """Send ids, integers or strings, to ranks; return those that came."""
-    ones = np.ones(group.size, np.int64)
-    new_counts = group.exchange(counts.astype(np.int64), ones, ones)
-    if labels.dtype.kind == "i":
-        return group.exchange(labels, counts, new_counts)
-    if labels.dtype.kind != "T":
-        raise DeclaredGapError("ids in a group are integers or strings; convert others to strings")
-    encoded = [label.encode() for label in labels.tolist()]
-    lengths = np.array([len(label) for label in encoded], np.int64)
-    new_lengths = group.exchange(lengths, counts, new_counts)
-    sizes, new_sizes = _sum_parts(lengths, counts), _sum_parts(new_lengths, new_counts)
-    content = group.exchange(np.frombuffer(b"".join(encoded), np.uint8), sizes, new_sizes).tobytes()
-    ends = np.cumsum(new_lengths).tolist()
-    starts = [0, *ends[:-1]]
-    return np.array([content[a:b].decode() for a, b in zip(starts, ends, strict=False)], STRING_DTYPE)
-
-
-def _sum_parts(values: Array, counts: Array) -> Array:
-    """Return the sums of the next `counts[r]` values, for every r."""
-    sums = np.concatenate([[0], np.cumsum(values)])
-    return np.diff(sums[np.concatenate([[0], np.cumsum(counts)])])

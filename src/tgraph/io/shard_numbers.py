@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tgraph.graph.division import exchange_labels
 from tgraph.graph.labels import STRING_DTYPE
-from tgraph.graph.sharded import exchange_labels
 from tgraph.group import Group
 from tgraph.kernels.cpu import vertex_ids
 from tgraph.runtime import Array

@@ -2,7 +2,8 @@
 
     a part of the rows ──► ids become numbers (`shard_numbers`) ──► every edge goes to the owner of its source ──► rows
 
-A native file is cut where its rows are: every rank copies its own out of the mapped file. Tables are read by ranges of
+A native file is cut where its rows are: every rank copies its own out of the mapped file, one direction or the other,
+when something first needs it. Tables are read by ranges of
 rows; text is read by all ranks and parsed by each in part. What is neither is read by every rank as a whole, one after
 the other in memory: convert such files first. Vertices get the numbers that `tgraph.read` on one machine gives them.
 """
@@ -21,11 +22,11 @@ import polars as pl
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
 from tgraph.errors import DeclaredGapError, InvalidArgumentError, check_choice
-from tgraph.graph import Graph, ShardedGraph, shard
+from tgraph.graph import Adjacency, Graph, ShardedGraph, shard
 from tgraph.graph.build import DUPLICATES, SELF_LOOPS
+from tgraph.graph.division import bounds_by_work, exchange_labels
 from tgraph.graph.labels import VertexLabels
-from tgraph.graph.local_rows import make_local
-from tgraph.graph.sharded import bounds_by_work, exchange_labels
+from tgraph.graph.local_rows import EDGES_AT_A_TIME, LocalRows, StoredRows, make_local
 from tgraph.group import Group, exchange_uneven
 from tgraph.io.edge_chunks import EdgeChunks, open_chunks
 from tgraph.io.rows import check_neighbors
@@ -64,24 +65,52 @@ def read_part(
 
 # --- native files -----------------------------------------------------------------------------------------------------
 def _read_store(path: str | PathLike[str], group: Group, options: dict[str, Any]) -> ShardedGraph:
-    """Copy the rank's rows out of the mapped file."""
+    """Map the file; the rank copies its rows out of it when something first needs their neighbours."""
     mapped = map_parts(path)
     num_vertices = mapped.rows["out"].num_vertices
     bounds = _bounds_in_offsets([rows.offsets for rows in mapped.rows.values()], num_vertices, group.size)
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
-    rows = {}
-    for direction, adjacency in mapped.rows.items():
-        offsets = np.array(adjacency.offsets[first : last + 1])
-        edges = slice(int(offsets[0]), int(offsets[-1]))
-        neighbors = np.array(adjacency.neighbors[edges])
-        check_neighbors(path, direction, neighbors, num_vertices)
-        weights = None if adjacency.weights is None else np.array(adjacency.weights[edges])
-        forget_pages(adjacency.neighbors)  # what was mapped would count as this rank's memory
-        rows[direction] = make_local(group, bounds, offsets - offsets[0], neighbors, weights)
+    rows = {
+        direction: _stored_rows(path, direction, adjacency, group, bounds)
+        for direction, adjacency in mapped.rows.items()
+    }
+    forget_pages(mapped.rows["out"].offsets)  # what was mapped would count as this rank's memory
     labels = mapped.labels_between(path, first, last)
     kinds = {"directed": mapped.directed, "num_edges": mapped.num_edges, "is_sorted": mapped.is_sorted}
     runtime = runtimes.get(options.get("runtime"), options.get("device"))
     return ShardedGraph(group, bounds, rows, runtime, labels=_as_labels(labels), **kinds)
+
+
+def _stored_rows(
+    path: str | PathLike[str], direction: str, mapped: Adjacency, group: Group, bounds: Array
+) -> StoredRows:
+    """Return the rank's rows of one direction, still in the mapped file."""
+    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
+    edges = slice(int(mapped.offsets[first]), int(mapped.offsets[last]))
+
+    def read_offsets() -> Array:
+        offsets = mapped.offsets[first : last + 1] - edges.start
+        forget_pages(mapped.offsets)
+        return np.asarray(offsets)
+
+    def load() -> LocalRows:
+        neighbors = _copy(mapped.neighbors, edges)
+        check_neighbors(path, direction, neighbors, mapped.num_vertices)
+        weights = None if mapped.weights is None else _copy(mapped.weights, edges)
+        return make_local(group, bounds, read_offsets(), neighbors, weights)
+
+    no_edges = np.array(mapped.neighbors[:0]), None if mapped.weights is None else np.array(mapped.weights[:0])
+    return StoredRows(read_offsets, load, edges.stop - edges.start, no_edges)
+
+
+def _copy(mapped: Array, edges: slice) -> Array:
+    """Copy a part of a mapped array, a piece at a time: the pages of a piece are given back before the next."""
+    new = np.empty(edges.stop - edges.start, mapped.dtype)
+    for begin in range(0, new.size, EDGES_AT_A_TIME):
+        some = slice(edges.start + begin, min(edges.start + begin + EDGES_AT_A_TIME, edges.stop))
+        new[begin : begin + EDGES_AT_A_TIME] = mapped[some]
+        forget_pages(mapped)
+    return new
 
 
 def _bounds_in_offsets(offsets: list[Array], num_vertices: int, size: int) -> Array:

@@ -10,7 +10,8 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.errors import DeclaredGapError
 from tgraph.graph import Adjacency, Graph
-from tgraph.graph.sharded import ShardedGraph, exchange_labels
+from tgraph.graph.division import exchange_labels
+from tgraph.graph.sharded import ShardedGraph
 from tgraph.results.result import Result, ranking
 from tgraph.runtime import Array
 

@@ -40,7 +40,14 @@ class Propagation:
     ((3, 4, 3), [1, 0, 1])
     """
 
-    def __init__(self, outgoing: tuple[Array, Array], incoming: tuple[Array, Array] | None, labels: Array) -> None:
+    def __init__(
+        self,
+        outgoing: tuple[Array, Array],
+        incoming: tuple[Array, Array] | None,
+        labels: Array,
+        num_labels: int | None = None,
+    ) -> None:
+        """Labels are below `num_labels`, the number of vertices unless given."""
         self.labels = labels
         nothing = (np.zeros(0, np.int64), np.zeros(0, labels.dtype))
         self._rows = tuple(as_unsigned(array) for side in (outgoing, incoming or nothing) for array in side)
@@ -50,9 +57,15 @@ class Propagation:
         self._hubs = np.nonzero(degrees > HUB_EDGES)[0].astype(np.uint64)
         largest = int(degrees[degrees <= HUB_EDGES].max(initial=1))
         self._capacity = 1 << (2 * largest - 1).bit_length()
-        self._hub_counts = np.zeros(labels.size if self._hubs.size else 0, np.uint32)
+        self._hub_counts = np.zeros((num_labels or labels.size) if self._hubs.size else 0, np.uint32)
         self._spare_labels = np.empty_like(labels)
         self._marks, self._spare_marks = np.ones(labels.size, np.uint8), np.zeros(labels.size, np.uint8)
+        self._changed_edges = self._num_arcs
+
+    def begin(self, labels: Array) -> None:
+        """Take other labels, around which everything may have changed."""
+        self.labels[:] = labels
+        self._marks.fill(1)
         self._changed_edges = self._num_arcs
 
     def sweep(self, watch: Watch | None = None) -> tuple[int, int, int]:

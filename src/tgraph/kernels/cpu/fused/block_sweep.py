@@ -74,7 +74,7 @@ if closes:
 
 def _write_text(program: KernelProgram, prefetches: bool) -> str:
     names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
-    message = f"messages[v] = {program.text_of_call('message', names)}" if _has_messages(program) else ""
+    message = f"messages[v] = {program.text_of_call('message', names)}" if makes_messages(program) else ""
     total = f"subtotal += {program.text_of_call('total', names)}" if "total" in program.functions else ""
     start = "max(offsets0[u], first_edge) - first_edge"
     end = "min(offsets0[u + ONE], last_edge) - first_edge"
@@ -100,7 +100,8 @@ def _refresh(program: KernelProgram, message: str) -> str:
     return _REFRESH.format(take=block(take, 2))
 
 
-def _has_messages(program: KernelProgram) -> bool:
+def makes_messages(program: KernelProgram) -> bool:
+    """Whether a sweep reads messages that were made once per sender, instead of the senders' fields."""
     return program.is_message_per_vertex and program.sent_field is None
 
 
@@ -127,7 +128,7 @@ class BlockSweep:
         self._program, self._fields, self._num_vertices = program, fields, num_vertices
         self._offsets = as_unsigned(offsets)
         self._cuts = cut_by_work([offsets])[0]
-        self.has_messages = _has_messages(program)
+        self.has_messages = makes_messages(program)
         self.messages = np.empty(num_senders if self.has_messages else 0, program.message_dtype)
         names = program.updated if has_new_fields(program) else ()
         self._new = {name: np.empty(num_vertices, fields[name].dtype) for name in names}
@@ -142,7 +143,7 @@ class BlockSweep:
         """Return how many bytes beside the fields such a run will hold."""
         names = program.updated if has_new_fields(program) else ()
         per_vertex = sum(program.field_dtypes[name].itemsize for name in names)
-        per_vertex += program.message_dtype.itemsize if _has_messages(program) else 0
+        per_vertex += program.message_dtype.itemsize if makes_messages(program) else 0
         work = num_vertices + num_edges
         return num_vertices * per_vertex + 32 * (work // chunk_work(work) + 1)  # chunks and their sums
 
