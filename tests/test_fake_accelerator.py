@@ -167,7 +167,7 @@ def test_graphs_in_memory_run_on_the_device(fake_accelerator: Counters, directio
             np.testing.assert_array_equal(result.column(name), expected.column(name), err_msg=name)
 
 
-def test_an_iteration_of_pagerank_moves_nothing(fake_accelerator: Counters, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_moves_nothing(fake_accelerator: Counters, monkeypatch: pytest.MonkeyPatch) -> None:
     """The host waits once per iteration, for the residual."""
     graph = tg.generate.rmat(8, 8, seed=3, runtime="torch").to("torch", "fake")
     graph.adjacency("in")
@@ -182,6 +182,9 @@ def test_an_iteration_of_pagerank_moves_nothing(fake_accelerator: Counters, monk
     monkeypatch.setattr(Run, "iterate", watch)
     tg.pagerank(graph, tol_l1=0, max_iterations=5)
     assert seen == [(0, 0, 1)] * 5
+    seen.clear()
+    tg.hits(graph, tol_l1=0, max_iterations=3)
+    assert seen == [(0, 0, 1)] * 3
     seen.clear()
     tg.run(WidestPath(), graph, direction="push")
     assert len(seen) > 1

@@ -37,12 +37,12 @@ class CDLP(Program):
             return {"labels": numbers}, None
         return {"labels": graph.runtime.index_select(graph.runtime.asarray(_places(graph, order)), numbers)}, None
 
-    def compute(self, state: State, edges: Edges) -> float:
+    def compute(self, state: State, edges: Edges) -> Tensor:
         """Let all vertices look around at the same time."""
         runtime, labels = edges.graph.runtime, state.fields["labels"]
         new_labels = edges.most_frequent(labels)
         state.fields["labels"] = new_labels
-        return edges.graph.total(runtime.astype(changed_mask(labels, new_labels), "int64"))
+        return edges.graph.sum_of(runtime.astype(changed_mask(labels, new_labels), "int64"))
 
     def finish(self, graph: Graph, fields: dict[str, Tensor]) -> dict[str, Tensor]:
         order = _id_order(graph)

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
-from tgraph.elementwise import absolute
+from tgraph.elementwise import absolute, maximum
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph, Graph
 from tgraph.program import Edges, Program, State
@@ -43,21 +43,20 @@ class HITS(Program):
         start = graph.full(1.0 / max(graph.num_vertices, 1), "float64")
         return {"hubs": start, "authorities": graph.full(0.0, "float64")}, None
 
-    def compute(self, state: State, edges: Edges) -> float:
+    def compute(self, state: State, edges: Edges) -> Tensor:
         """Take authorities from hubs, then hubs from authorities; three tensors `[V]` at a time."""
         graph, runtime, old = edges.graph, edges.graph.runtime, state.fields["hubs"]
         least = float(np.finfo(runtime.dtype(old)).tiny)  # avoids 0 / 0 where there are no edges
         authorities = edges.aggregate(old, "sum", message=self.edge_message)
-        authorities /= max(graph.total(authorities), least)
+        authorities /= maximum(graph.sum_of(authorities), least)
         state.fields["authorities"] = authorities
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
-        hubs /= max(graph.total(hubs), least)
+        hubs /= maximum(graph.sum_of(hubs), least)
         state.fields["hubs"] = hubs
         count = graph.num_values
         size = max(SMALLEST_SLICE, -(-count // SLICES))
         slices = [slice(first, first + size) for first in range(0, count, size)]
-        changes = [runtime.item(runtime.reduce(absolute(hubs[part] - old[part]), "sum")) for part in slices]
-        return graph.total(runtime.full(1, sum(changes), "float64"))
+        return graph.sum_of(sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices))
 
 
 @recorded

@@ -11,7 +11,7 @@ from tgraph.runtime import Tensor
 
 OF_EDGES = frozenset(name for name in dir(Graph) if not name.startswith("_")) - {
     *("directed", "weighted", "runtime", "num_vertices", "vertex_labels", "vertex_of", "vertices_of", "labels_of"),
-    *("num_values", "numbers", "full", "total", "out_degrees", "in_degrees"),
+    *("num_values", "numbers", "full", "total", "sum_of", "out_degrees", "in_degrees"),
     *("is_far", "is_sharded", "memory_bytes", "is_sorted"),
 }
 

@@ -352,7 +352,17 @@ class Graph:
         >>> graph.total(graph.full(0.5, "float64"))
         1.5
         """
-        return float(self.runtime.item(self.runtime.reduce(values, "sum")))
+        return float(self.runtime.item(self.sum_of(values)))
+
+    def sum_of(self, values: Tensor) -> Tensor:
+        """Return the same sum as a tensor `[1]`, which stays where the values are: nobody waits for a device.
+
+        >>> import tgraph as tg
+        >>> graph = tg.from_edges([0, 1], [1, 2])
+        >>> graph.sum_of(graph.full(2, "int64")).tolist()
+        [6]
+        """
+        return self.runtime.reduce(values, "sum")
 
     # --- looking -----------------------------------------------------------------------------------------------------
     def check(self) -> None:

@@ -332,9 +332,10 @@ class PartView(ShardedGraph):
                 tensor = self.runtime.index_put(tensor, self.runtime.asarray(np.asarray([vertex - self.first])), other)
         return tensor
 
-    def total(self, values: Tensor) -> float:
-        """Return the sum over the vertices of all ranks."""
-        return float(self.group.share(np.array([super().total(values)]))[:, 0].sum())
+    def sum_of(self, values: Tensor) -> Tensor:
+        """Return the sum over the vertices of all ranks, as a tensor `[1]`."""
+        own = self.runtime.to_numpy(super().sum_of(values))
+        return self.runtime.asarray(self.group.share(own).sum(axis=0))
 
     def out_degrees(self) -> Tensor:
         """Return the number of outgoing edges of every own vertex, `[N] int64`."""
