@@ -55,7 +55,7 @@ class HITS(Program):
         state.fields["hubs"] = hubs
         count = graph.num_values
         size = max(SMALLEST_SLICE, -(-count // SLICES))
-        slices = [slice(first, first + size) for first in range(0, count, size)]
+        slices = [slice(first, first + size) for first in range(0, max(count, 1), size)]  # one of a rank without vertices
         return graph.sum_of(sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices))
 
 
