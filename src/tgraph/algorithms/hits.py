@@ -53,9 +53,9 @@ class HITS(Program):
         hubs = edges.aggregate(authorities, "sum", along="in", message=self.edge_message)
         hubs /= maximum(graph.sum_of(hubs), least)
         state.fields["hubs"] = hubs
-        count = graph.num_values
+        count = max(graph.num_values, 1)  # a rank may have none
         size = max(SMALLEST_SLICE, -(-count // SLICES))
-        slices = [slice(first, first + size) for first in range(0, max(count, 1), size)]  # one of a rank without vertices
+        slices = [slice(first, first + size) for first in range(0, count, size)]
         return graph.sum_of(sum(runtime.reduce(absolute(hubs[part] - old[part]), "sum") for part in slices))
 
 
