@@ -20,7 +20,7 @@ from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.layers import LayeredSide
 from tgraph.kernels.cpu.fused.pull import advance_traced
-from tgraph.kernels.cpu.neighbor_sums import sum_weighted_row
+from tgraph.kernels.cpu.neighbor_sums import sum_pieces, sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -137,13 +137,8 @@ def _collect(size, shared, meeting, counters, side, factor, sent, received, part
     """Writes received[u], `factor` times the sum of `sent` over the row of u, and the sum of each chunk; then meets."""
     offsets, neighbors, weights, cuts, pieces, piece_of, order = side[:7]
     meeting = _collect_virtual(size, shared, meeting, counters + 16, side, sent)
-    num_chunks, num_pieces = cuts.size - 1, pieces.shape[0]
-    while num_pieces > 0:
-        piece = fetch_add(shared, counters + 8, 1)
-        if piece >= num_pieces:
-            meeting = meet(shared, meeting, size)
-            break
-        partials[piece] = sum_weighted_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+    num_chunks = cuts.size - 1
+    meeting = sum_pieces(size, shared, meeting, counters + 8, pieces, neighbors, weights, factor, sent, partials)
     chunk = fetch_add(shared, counters, 1)
     while chunk < num_chunks:
         subtotal = 0.0

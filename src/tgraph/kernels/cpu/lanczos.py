@@ -27,7 +27,7 @@ from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pull import advance_traced
-from tgraph.kernels.cpu.neighbor_sums import sum_weighted_row
+from tgraph.kernels.cpu.neighbor_sums import sum_pieces, sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -161,13 +161,8 @@ def _multiply(size, work, meeting, step, small, scores, vectors, short, is_short
 def _collect(size, work, meeting, factor, sent, own, share, before, new):
     """Writes new, and per chunk its product with own, and own's absolute values times the lengths of rows."""
     shared, counters, (offsets, neighbors, weights, cuts, pieces, piece_of), partials, sums = work
-    num_chunks, num_pieces = cuts.size - 1, pieces.shape[0]
-    while num_pieces > 0:
-        piece = fetch_add(shared, counters + 8, 1)
-        if piece >= num_pieces:
-            meeting = meet(shared, meeting, size)
-            break
-        partials[piece] = sum_weighted_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+    num_chunks = cuts.size - 1
+    meeting = sum_pieces(size, shared, meeting, counters + 8, pieces, neighbors, weights, factor, sent, partials)
     chunk = fetch_add(shared, counters, 1)
     while chunk < num_chunks:
         dot, degrees = 0.0, 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.team import JIT
 
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -40,3 +42,15 @@ def sum_weighted_row(first, last, neighbors, weights, factor, sent):
     for edge in range(first, last):
         total += sent[neighbors[edge]] * factor * weights[edge]
     return total
+
+
+@njit(**JIT)
+def sum_pieces(size, shared, meeting, counter, pieces, neighbors, weights, factor, sent, partials):
+    """Writes partials[piece], the sum over a piece of a long row, one thread per piece; meets if there are any."""
+    num_pieces = pieces.shape[0]
+    while num_pieces > 0:
+        piece = fetch_add(shared, counter, 1)
+        if piece >= num_pieces:
+            return meet(shared, meeting, size)
+        partials[piece] = sum_weighted_row(pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
+    return meeting
