@@ -24,16 +24,37 @@ from user_programs import WidestPath
 SIZES = (1, 2, 3, 8)
 TOLERANCE = 1e-9
 
+
+class Doubling(tg.Program):
+    """All begin with one value, and what they send would change themselves: no wave."""
+
+    reduce, monotonic, by_parts, along = "max", True, True, "both"
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.full(1, "int32"), None
+
+    def message(self, value: Any) -> Any:
+        return tg.minimum(value * 2, 64)
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return tg.maximum(value, incoming)
+
+
 EXACT: dict[str, Any] = {
     "bfs": lambda graph: tg.bfs(graph, 0),
+    "bfs by pull": lambda graph: tg.bfs(graph, 0, direction="pull"),
     "bfs of two steps": lambda graph: tg.bfs(graph, 0, max_iterations=2),
     "sssp": lambda graph: tg.sssp(graph, 0),
+    "sssp by pull": lambda graph: tg.sssp(graph, 0, direction="pull"),
     "wcc": lambda graph: tg.wcc(graph),
     "wcc by labels": lambda graph: tg.wcc(graph, kernel="auto", direction="push"),
     "wcc of one step": lambda graph: tg.wcc(graph, max_iterations=1),
     "cdlp": lambda graph: tg.cdlp(graph, max_iterations=4),
     "cdlp by sorting": lambda graph: tg.cdlp(graph, max_iterations=4, kernel="plain"),
     "widest": lambda graph: tg.run(WidestPath(), graph),
+    "widest by pull": lambda graph: tg.run(WidestPath(), graph, direction="pull"),
+    "doubling": lambda graph: tg.run(Doubling(), graph),
+    "doubling by pull": lambda graph: tg.run(Doubling(), graph, direction="pull"),
 }
 CLOSE: dict[str, Any] = {
     "pagerank": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300),
@@ -130,6 +151,37 @@ def test_bytes_are_those_of_the_model_and_fewer_than_messages() -> None:
     sent = [iteration.moved["sent"] for iteration in levels.trace]
     assert sent == [iteration.moved["modelled"] for iteration in levels.trace]
     assert min(sent) < max(sent) <= ghosts * 4 + 4 * 3 * 7 * 8  # few that changed, and at most all ghosts
+
+
+@pytest.mark.parametrize("name", ["bfs", "widest"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_all_ranks_change_direction_together(name: str, directed: bool) -> None:
+    graph = tg.generate.rmat(9, 8, seed=4, weights=(1, 9), directed=directed)
+    hub = int(np.argmax(np.asarray(graph.out_degrees())))
+    run = {"bfs": lambda graph: tg.bfs(graph, hub), "widest": lambda graph: tg.run(WidestPath(hub), graph)}[name]
+    expected = run(graph)
+
+    def look() -> Any:
+        part = tg.shard(graph)
+        part.rows("in")  # without them a directed graph is pushed only
+        found = run(part)
+        return found.gather(), [(one.direction, one.active_vertices, one.moved) for one in found.trace]
+
+    traces = []
+    for found, trace in on_ranks(3, look):
+        np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+        assert {direction for direction, _, _ in trace} == {"push", "pull"}
+        assert all(moved["sent"] == moved["modelled"] for _, _, moved in trace)
+        traces.append(trace)
+    assert traces[0] == traces[1] == traces[2]
+
+
+def test_pull_sends_a_bit_where_push_would_send_a_value() -> None:
+    graph = tg.generate.rmat(10, 16, seed=1, directed=False)
+    ghosts = sum(on_ranks(4, lambda: tg.shard(graph).rows("out").ghosts.size))
+    found = on_ranks(4, lambda: tg.bfs(graph, 0, parents=False))[0]
+    headers = 4 * 3 * (8 + 5 * 8)
+    assert max(one.moved["sent"] for one in found.trace) <= ghosts / 8 + 4 * 3 + headers
 
 
 class Strongest(tg.Program):

@@ -142,7 +142,11 @@ class ShardedGraph(Graph):
     @property
     def has_in_edges(self) -> bool:
         """Whether the rows of incoming edges are at hand."""
-        return not self.directed or "in" in self._rows
+        return self.has_rows("in")
+
+    def has_rows(self, direction: str) -> bool:
+        """Whether the rows of a direction are in memory or in a file, and need not be made of those of the other."""
+        return not self.directed or direction in self._rows
 
     def adjacency(self, direction: str) -> Adjacency:
         """Raise: no rank has all rows."""
