@@ -1,9 +1,9 @@
 """The engine for graphs that are divided among the ranks of a group.
 
 Sweeps and monotonic programs that can be compiled run on each rank's rows, with vertex data divided like the edges
-(`shard_runs`, `shard_searches`). So does a program that overrides `compute` and treats every vertex by itself (`divided_edges`). Every
-other program runs with its vertex data on every rank and only the edges divided (`replicated_edges`): the answer is
-that of one machine, the memory for vertex data too.
+(`shard_runs`, `shard_searches`). So does a program that overrides `compute` and treats every vertex by itself
+(`divided_edges`). Every other program runs with its vertex data on every rank and only the edges divided
+(`replicated_edges`): the answer is that of one machine, the memory for vertex data too.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ In push, what is for a ghost is reduced in its place, so that one value travels 
 if it became better. In pull, owners first spread what ghosts have, and a vertex looks at its own incoming edges. Where
 one value travels at a time (breadth-first search), all ranks know it, and marks of a bit travel instead of values.
 
+Rows of hubs are divided among all ranks. In push all learn what hubs have and each sends along its piece; in pull each
+looks through its piece, and the owner takes the best of what they found.
+
 All ranks take the same direction: it follows from the active vertices and edges of all, which they add up anyway.
 """
 
@@ -16,10 +19,11 @@ import numpy as np
 from tgraph.engine.schedule import WaveDirection, choose_direction
 from tgraph.engine.shard_runs import VERTEX_NUMBERS, ShardRun, with_room
 from tgraph.graph.boundary import Boundary, improve
+from tgraph.graph.hubs import SplitRows
 from tgraph.graph.local_rows import LocalRows
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.kernels.cpu.fused.block_pull import ValuePull, WavePull, as_bitmap, count_marked, is_wave_program
-from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
+from tgraph.kernels.cpu.fused.block_push import BlockPush, ListedRows, can_push_blocks
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
@@ -48,7 +52,7 @@ class ShardSearch(ShardRun):
         self._num_arcs = graph.num_arcs * (2 if planned.program.along == "both" and graph.directed else 1)
         self._schedule = WaveDirection(graph.num_vertices, self._num_arcs)
         self._wave: WavePull | None = None
-        self._pulled: tuple[LocalRows, Boundary] | None = None
+        self._pulled: tuple[SplitRows, Boundary] | None = None
         self._pulled_values: PulledValues | None = None
 
     def _own_arrays(self) -> dict[str, Array]:
@@ -90,7 +94,10 @@ class ShardSearch(ShardRun):
     def _push(self) -> None:
         """Let active vertices send, and ghosts that became better tell their owners."""
         rows, kernel = self._rows, self._kernel
+        active_hubs = self._spread_hubs()
         kernel.push(Block(0, rows.num_own, 0, rows.neighbors.size), *self._edges)
+        if self._pieces is not None and active_hubs is not None:
+            kernel.push_rows(active_hubs, self._pieces.neighbors, self._pieces.weights)
         ghosts = kernel.coming[rows.num_own :]
         if self._wave is None:
             changed_own = self._boundary.collect(self._main, ghosts, self._program.reduce)
@@ -100,33 +107,62 @@ class ShardSearch(ShardRun):
         ghosts[:] = False
         kernel.coming[changed_own] = True
 
+    def _spread_hubs(self) -> ListedRows | None:
+        """Let all ranks know what hubs have and which of them are active; return their pieces on this rank."""
+        pieces, group = self._pieces, self._group
+        if pieces is None:
+            return None
+        values, active = (
+            group.join(array[pieces.own_rows], pieces.counts) for array in (self._main, self._kernel.active)
+        )
+        self._boundary.modelled_bytes += pieces.own_rows.size * (values.itemsize + 1) * (group.size - 1)
+        self._main[pieces.local] = values
+        hubs, firsts, lasts = pieces.parts[active[pieces.parts[:, 0]]].T
+        return ListedRows(pieces.local[hubs], lasts - firsts, firsts, firsts)
+
     def _pull(self) -> None:
         """Let every vertex that may change look at its neighbours; ghosts learn from their owners what these have."""
         kernel, num_own = self._kernel, self._rows.num_own
         if self._wave is None:
-            self._find_values().pull(kernel.coming)
+            pulled = self._find_values()
+            pulled.pull(kernel.coming)
+            if pulled.pieces is not None:
+                found = self._to_owners(pulled.pieces, pulled.reduce_hubs(), self._program.reduce)
+                self._improve_hubs(pulled.pieces.own_rows, found)
             return
-        rows, boundary = self._find_pulled()
+        divided, boundary = self._find_pulled()
+        rows, pieces = divided.rows, divided.pieces
         marks = np.empty(rows.num_local, np.bool_)
         marks[:num_own] = kernel.active[:num_own]
         boundary.spread_marks(marks)
-        self._wave.pull(rows.offsets, rows.neighbors, as_bitmap(marks), kernel.coming)
+        front = as_bitmap(marks)
+        self._wave.pull(rows.offsets, rows.neighbors, front, kernel.coming)
+        if pieces is not None:
+            _, firsts, lasts = pieces.parts.T
+            is_hit = self._wave.reduce_parts(pieces.receivers, firsts, lasts, pieces.neighbors, front)
+            is_hit = self._to_owners(pieces, pieces.reduced(is_hit, "any"), "any")
+            self._improve_hubs(pieces.own_rows[is_hit], self._wave.message)
 
-    def _find_pulled(self) -> tuple[LocalRows, Boundary]:
+    def _improve_hubs(self, rows: Array, new: Array) -> None:
+        """Give own hubs what was found in the pieces of their rows."""
+        self._kernel.coming[improve(self._main, rows, new, self._program.reduce)] = True
+
+    def _find_pulled(self) -> tuple[SplitRows, Boundary]:
         """Return the rows by which vertices receive, and their boundary; all ranks ask in the same iteration."""
         if self._pulled is None:
-            rows = self._graph.rows(self._pulled_side)
-            if rows is not self._rows:
-                self._boundaries.append(Boundary(self._group, rows))
-            self._pulled = rows, self._boundaries[-1]
+            divided = self._divided_rows(self._pulled_side)
+            if divided.rows is not self._rows:
+                self._boundaries.append(Boundary(self._group, divided.rows))
+            self._pulled = divided, self._boundaries[-1]
         return self._pulled
 
     def _find_values(self) -> PulledValues:
         """Return the values of neighbours in these rows; all ranks ask in the same iteration."""
         if self._pulled_values is None:
-            rows, boundary = self._find_pulled()
-            fields = self._fields if rows is self._rows else self._spread_fields(rows, boundary)
-            self._pulled_values = PulledValues(self._kernel_program, rows, boundary, fields, self._main)
+            divided, boundary = self._find_pulled()
+            shares = divided.rows is self._rows
+            fields = self._fields if shares else self._spread_fields(divided.rows, boundary)
+            self._pulled_values = PulledValues(self._kernel_program, divided, boundary, fields, self._main)
         return self._pulled_values
 
     def _spread_fields(self, rows: LocalRows, boundary: Boundary) -> dict[str, Array]:
@@ -155,7 +191,11 @@ class ShardSearch(ShardRun):
 
     def _count_active(self) -> tuple[int, int]:
         """Return the number of own vertices that are active, and of the edges along which they send."""
-        return count_marked(self._kernel.active, self._rows.offsets)
+        vertices, edges = count_marked(self._kernel.active, self._rows.offsets)
+        pieces = self._pieces
+        if pieces is not None:
+            edges += int(pieces.degrees[pieces.own][self._kernel.active[pieces.own_rows]].sum())
+        return vertices, edges
 
     def _sums(self, *numbers: int) -> list[int]:
         return self._share(np.array(numbers, np.int64)).sum(axis=0).tolist()
@@ -165,10 +205,11 @@ class PulledValues:
     """Values of own vertices and of the ghosts of the rows by which they receive."""
 
     def __init__(
-        self, program: KernelProgram, rows: LocalRows, boundary: Boundary, fields: dict[str, Array], pushed: Array
+        self, program: KernelProgram, divided: SplitRows, boundary: Boundary, fields: dict[str, Array], pushed: Array
     ) -> None:
         """`pushed` are the values that push writes: those of `fields`, unless it has other ghosts behind them."""
-        self._rows, self._boundary, self._pushed = rows, boundary, pushed
+        rows, self.pieces = divided.rows, divided.pieces
+        self._rows, self._boundary, self._pushed, self._reduce = rows, boundary, pushed, program.reduce
         self._values = fields[program.main_field]
         self._kernel = ValuePull(program, rows.offsets, (rows.neighbors, rows.weights), fields)
         self._last_sent: Array | None = None
@@ -184,3 +225,11 @@ class PulledValues:
         self._kernel.pull(coming)
         if values is not self._pushed:
             self._pushed[own] = values[own]
+
+    def reduce_hubs(self) -> Array:
+        """Return for every hub the best of what it has and the messages along this rank's piece of its row."""
+        pieces = self.pieces
+        assert pieces is not None
+        _, firsts, lasts = pieces.parts.T
+        best = self._kernel.reduce_parts(pieces.receivers, firsts, lasts, pieces.neighbors, pieces.weights)
+        return pieces.reduced(best, self._reduce)

@@ -40,6 +40,16 @@ def pull(rank, size, shared, coming, offsets, neighbors{arrays}{constants}):
             break
         for u in range(np.uint64(first), np.uint64(min(first + CHUNK, num_rows))):
             {row}
+
+
+@njit(**JIT)
+def reduce_parts(rank, size, shared, receivers, firsts, lasts, partials, neighbors{arrays}{constants}):
+    while True:
+        place = fetch_add(shared, 24, 1)
+        if place >= partials.size:
+            break
+        u = np.uint64(receivers[place])
+        {part}
 """
 
 _VALUE_ROW = """
@@ -54,6 +64,15 @@ if differs(old, best):
     coming[u] = True
 """
 
+_VALUE_PART = """
+best = F_{main}[u]
+for e in range(firsts[place], lasts[place]):
+    v = np.uint64(neighbors[e])
+    m = Message({message})
+    best = Value({reduce}(best, m))
+partials[place] = best
+"""
+
 _WAVE_ROW = """
 new = Value({reduce}(F_{main}[u], wave[0]))
 if differs(F_{main}[u], new):
@@ -63,6 +82,14 @@ if differs(F_{main}[u], new):
             F_{main}[u] = new
             coming[u] = True
             break
+"""
+
+_WAVE_PART = """
+for e in range(firsts[place], lasts[place]):
+    v = np.uint64(neighbors[e])
+    if (front[v >> SIX] >> (v & LOW)) & ONE:
+        partials[place] = True
+        break
 """
 
 _ADVANCE = """
@@ -91,12 +118,17 @@ class ValuePull:
         for name in program.field_dtypes:
             names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
         message = program.text_of_call("message", names)
-        row = _VALUE_ROW.format(main=program.main_field, message=message, reduce=_REDUCE[program.reduce])
+        row, part = (
+            text.format(main=program.main_field, message=message, reduce=_REDUCE[program.reduce])
+            for text in (_VALUE_ROW, _VALUE_PART)
+        )
         arrays = [*program.edge_arrays, *(f"F_{name}" for name in program.field_dtypes)]
-        self._module = load_kernel(_write_text(program, row, arrays))
+        self._module = load_kernel(_write_text(program, row, part, arrays))
         weights = [edges[1]] if program.weighted else []
         self._edges = as_unsigned(offsets), as_unsigned(edges[0])
-        self._arguments = (*weights, *fields.values(), *program.constants.values())
+        self._weighted, self._values = program.weighted, fields[program.main_field]
+        self._vertices = (*fields.values(), *program.constants.values())
+        self._arguments = (*weights, *self._vertices)
         none = self._edges[0][:1], self._edges[1][:0]
         compile_worker(self._module.pull, np.zeros(0, np.bool_), *none, *self._arguments)
 
@@ -104,6 +136,16 @@ class ValuePull:
         """Let every vertex with a row take the best message; who became better is marked in `coming`."""
         size = brief_team_size(self._edges[1].size)
         run_briefly(self._module.pull, size, coming, *self._edges, *self._arguments)
+
+    def reduce_parts(
+        self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
+    ) -> Array:
+        """Return the best of what each receiver has and the messages along a part of its row, which is elsewhere."""
+        best = self._values[receivers]
+        edges = (as_unsigned(neighbors), *([weights] if self._weighted else []))
+        places = (receivers, as_unsigned(firsts), as_unsigned(lasts), best)
+        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), *places, *edges, *self._vertices)
+        return best
 
 
 class WavePull:
@@ -116,7 +158,7 @@ class WavePull:
         row = _WAVE_ROW.format(main=main, reduce=reduce)
         constants = listed(program.constants)
         advance = _ADVANCE.format(constants=constants, call=call, reduce=reduce)
-        self._module = load_kernel(_write_text(program, row, ["wave", "front", f"F_{main}"]) + advance)
+        self._module = load_kernel(_write_text(program, row, _WAVE_PART, ["wave", "front", f"F_{main}"]) + advance)
         self._values, self._value = values, first_value.astype(values.dtype)
         self.message = np.empty(1, program.message_dtype)
         self._constants = tuple(program.constants.values())
@@ -133,14 +175,23 @@ class WavePull:
         arrays = (coming, as_unsigned(offsets), as_unsigned(neighbors), self.message, front, self._values)
         run_briefly(self._module.pull, brief_team_size(neighbors.size), *arrays, *self._constants)
 
+    def reduce_parts(self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, front: Array) -> Array:
+        """Return whether the message reaches each receiver along a part of its row, which is elsewhere, `[S] bool`."""
+        is_hit = np.zeros(receivers.size, np.bool_)
+        places = (receivers, as_unsigned(firsts), as_unsigned(lasts), is_hit, as_unsigned(neighbors))
+        arrays = (self.message, front, self._values, *self._constants)
+        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), *places, *arrays)
+        return is_hit
 
-def _write_text(program: KernelProgram, row: str, arrays: list[str]) -> str:
+
+def _write_text(program: KernelProgram, row: str, part: str, arrays: list[str]) -> str:
     return HEAD + _TAKE_ROWS.format(
         types=type_lines(Value=program.field_dtypes[program.main_field], Message=program.message_dtype),
         functions=program.text_of_functions(("message",)),
         arrays=listed(arrays),
         constants=listed(program.constants),
         row=block(row, 3),
+        part=block(part, 2),
     )
 
 
