@@ -79,7 +79,7 @@ class ShardSearch(ShardRun):
             numbers = self._sums(*self._count_active(), *self._take_sent(), self._wants_to_save)
             moved, seconds = {"sent": numbers[2], "modelled": numbers[3]}, time.perf_counter() - started
             done = Iteration(direction, vertices, edges, seconds, None, moved)
-            self._record(trace, progress, done, saves=numbers[4] > 0)
+            self._record(trace, progress, done, numbers[4] > 0)
             vertices, edges = numbers[:2]
         return True
 
