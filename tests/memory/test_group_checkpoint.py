@@ -83,6 +83,14 @@ def test_monotonic_programs_go_on_too(graph: tg.Graph, tmp_path: Path, monkeypat
         np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
+def test_what_killed_ranks_left_goes_with_the_checkpoint(graph: tg.Graph, tmp_path: Path) -> None:
+    left = ["DyingPageRank-3-2.safetensors", ".DyingPageRank-3-2.safetensors.7.tmp", ".DyingPageRank.json.7.tmp"]
+    for name in (*left, "PageRank-3-2.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    on_ranks(2, lambda: run(graph, tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["PageRank-3-2.safetensors"]
+
+
 def test_another_run_and_damage_are_noticed(graph: tg.Graph, tmp_path: Path) -> None:
     with pytest.raises(KilledError):
         on_ranks(2, lambda: run(graph, tmp_path, lives=4))
