@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 
+from tgraph.dtypes import identity
 from tgraph.engine.schedule import WaveDirection, choose_direction
 from tgraph.engine.shard_runs import VERTEX_NUMBERS, ShardRun, with_room
 from tgraph.graph.boundary import Boundary, improve
@@ -61,8 +62,9 @@ class ShardSearch(ShardRun):
     def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until nobody is active on any rank."""
         for name, field in self._fields.items():
-            if name != VERTEX_NUMBERS:
+            if name != VERTEX_NUMBERS and field is not self._main:
                 self._boundary.spread(field, None)
+        self._main[self._rows.num_own :] = identity(self._program.reduce, self._main.dtype)  # anything is better
         self._wave = self._find_wave()
         self._take_sent()
         vertices, edges = self._sums(*self._count_active())
@@ -150,7 +152,9 @@ class ShardSearch(ShardRun):
     def _find_pulled(self) -> tuple[SplitRows, Boundary]:
         """Return the rows by which vertices receive, and their boundary; all ranks ask in the same iteration."""
         if self._pulled is None:
+            before = self._group.sent_bytes
             divided = self._divided_rows(self._pulled_side)
+            self._sent_before += self._group.sent_bytes - before  # reading is no part of the iteration
             if divided.rows is not self._rows:
                 self._boundaries.append(Boundary(self._group, divided.rows))
             self._pulled = divided, self._boundaries[-1]

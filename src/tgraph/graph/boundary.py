@@ -80,21 +80,21 @@ class Boundary:
         return np.concatenate(changed_own) if changed_own else rows.lent[:0]
 
     def spread_marks(self, marks: Array) -> None:
-        """Let the owners' marks `[N + G] bool` become those of the ghosts."""
-        ghosts = marks[self._rows.num_own :]
-        ghosts[:] = False
-        for rank, positions in self._send_marks(marks[self._rows.lent], self._lent_ends, self._ghost_ends):
-            ghosts[self._ghost_ends[rank] + positions] = True
+        """Let the owners' marks `[N + G] bool` become those of the ghosts: a bit of each, for many are marked."""
+        rows, sizes, new_sizes = self._rows, -(-np.diff(self._lent_ends) // 8), -(-np.diff(self._ghost_ends) // 8)
+        sent = marks[rows.lent]
+        packed = [np.packbits(sent[first:last]) for first, last in pairwise(self._lent_ends.tolist())]
+        self.modelled_bytes += int(sizes.sum())
+        came = self._group.exchange(np.concatenate(packed), sizes, new_sizes)
+        ghosts, places = marks[rows.num_own :], _ends(new_sizes)
+        for rank in self._others:
+            part = ghosts[self._ghost_ends[rank] : self._ghost_ends[rank + 1]]
+            part[:] = np.unpackbits(came[places[rank] : places[rank + 1]], count=part.size)
 
     def collect_marks(self, marks: Array) -> Array:
         """Send marks of ghosts `[G] bool` to their owners; return the own vertices that others have marked."""
-        lent, ends = self._rows.lent, self._lent_ends
-        came = self._send_marks(marks, self._ghost_ends, ends)
-        return np.concatenate([lent[:0], *(lent[ends[rank] + positions] for rank, positions in came)])
-
-    def _send_marks(self, marks: Array, ends: Array, new_ends: Array) -> list[tuple[int, Array]]:
-        """Send to every rank r the marks between `ends[r]` and `ends[r + 1]`; return the positions that came."""
-        group, sizes, new_sizes = self._group, np.diff(ends), np.diff(new_ends)
+        group, rows, ends, new_ends = self._group, self._rows, self._ghost_ends, self._lent_ends
+        sizes, new_sizes = np.diff(ends), np.diff(new_ends)
         parts = [marks[first:last] for first, last in pairwise(ends.tolist())]
         counts = np.array([np.count_nonzero(part) for part in parts])
         self.modelled_bytes += int(mark_bytes(sizes, counts).sum()) - HEADER_BYTES  # none to itself
@@ -107,16 +107,15 @@ class Boundary:
         ]
         new_counts = np.where(headers == ALL, -(-new_sizes // 8), headers * POSITION.itemsize)
         came = group.exchange(np.concatenate(packed), np.array([part.size for part in packed]), new_counts)
-        places = _ends(new_counts)
-        found = []
+        places, found = _ends(new_counts), [rows.lent[:0]]
         for rank in self._others:
             content = came[places[rank] : places[rank + 1]]
             if headers[rank] == ALL:
                 positions = np.flatnonzero(np.unpackbits(content, count=int(new_sizes[rank])))
             else:
                 positions = np.frombuffer(content.tobytes(), POSITION)
-            found.append((rank, positions))
-        return found
+            found.append(rows.lent[new_ends[rank] + positions])
+        return np.concatenate(found)
 
     def _send(
         self, values: Array, has_changed: Array | None, ends: Array, new_ends: Array
