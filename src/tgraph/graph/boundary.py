@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from tgraph.graph.local_rows import LocalRows
-from tgraph.group import Group
+from tgraph.group import Group, part_ends
 from tgraph.runtime import Array
 
 POSITION = np.dtype(np.int32)  # of a ghost among those between two ranks
@@ -45,7 +45,7 @@ class Boundary:
 
     def __init__(self, group: Group, rows: LocalRows) -> None:
         self._group, self._rows = group, rows
-        self._ghost_ends, self._lent_ends = _ends(rows.ghost_counts), _ends(rows.lent_counts)
+        self._ghost_ends, self._lent_ends = part_ends(rows.ghost_counts), part_ends(rows.lent_counts)
         self._others = [rank for rank in range(group.size) if rank != group.rank]
         self.modelled_bytes = 0  # that this rank should have sent so far
 
@@ -86,7 +86,7 @@ class Boundary:
         packed = [np.packbits(sent[first:last]) for first, last in pairwise(self._lent_ends.tolist())]
         self.modelled_bytes += int(sizes.sum())
         came = self._group.exchange(np.concatenate(packed), sizes, new_sizes)
-        ghosts, places = marks[rows.num_own :], _ends(new_sizes)
+        ghosts, places = marks[rows.num_own :], part_ends(new_sizes)
         for rank in self._others:
             part = ghosts[self._ghost_ends[rank] : self._ghost_ends[rank + 1]]
             part[:] = np.unpackbits(came[places[rank] : places[rank + 1]], count=part.size)
@@ -107,7 +107,7 @@ class Boundary:
         ]
         new_counts = np.where(headers == ALL, -(-new_sizes // 8), headers * POSITION.itemsize)
         came = group.exchange(np.concatenate(packed), np.array([part.size for part in packed]), new_counts)
-        places, found = _ends(new_counts), [rows.lent[:0]]
+        places, found = part_ends(new_counts), [rows.lent[:0]]
         for rank in self._others:
             content = came[places[rank] : places[rank + 1]]
             if headers[rank] == ALL:
@@ -146,7 +146,7 @@ class Boundary:
             chosen = [values[p] if a else values[p][few] for p, few, a in zip(parts, positions, is_all, strict=True)]
             values = np.concatenate(chosen)
         came = group.exchange(values, np.where(is_all, sizes, counts), new_sizes)
-        few, some = _ends(new_counts), _ends(new_sizes)
+        few, some = part_ends(new_counts), part_ends(new_sizes)
         return [
             (r, None if headers[r] == ALL else came_positions[few[r] : few[r + 1]], came[some[r] : some[r + 1]])
             for r in self._others
@@ -165,8 +165,3 @@ def improve(values: Array, places: Array, new: Array, reduce: str) -> Array:
     is_other = (after != before) & ~((after != after) & (before != before))
     values[places[is_other]] = after[is_other]
     return np.asarray(places[is_other])
-
-
-def _ends(counts: Array) -> Array:
-    """Return where parts of these sizes begin, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(counts)])

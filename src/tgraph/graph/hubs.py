@@ -14,7 +14,7 @@ import numpy as np
 
 from tgraph.dtypes import index_dtype
 from tgraph.graph.local_rows import LocalRows, StoredRows, make_local
-from tgraph.group import Group
+from tgraph.group import Group, part_ends
 from tgraph.runtime import Array
 
 HUB_SHARE = 0.25  # of the edges that a rank has on average
@@ -112,7 +112,7 @@ class SplitRows:
         """Return whole rows that are put together again when something needs them."""
 
         def offsets() -> Array:
-            return np.concatenate([[0], np.cumsum(self.degrees)])
+            return part_ends(self.degrees)
 
         return StoredRows(offsets, partial(join, group, bounds, self), int(self.degrees.sum()), self.rows.no_edges)
 
@@ -133,8 +133,8 @@ def split(group: Group, bounds: Array, rows: LocalRows, num_arcs: int) -> SplitR
     num_kept, num_moved = kept.size, moved[0].size
     local = make_local(group, bounds, rows.offsets, np.concatenate([kept, moved[0], hubs.astype(kept.dtype)]), None)
     weights = None if rows.weights is None else rows.weights[~is_piece]
-    rest = np.concatenate([[0], np.cumsum(np.where(degrees > most, 0, degrees))])
-    offsets = np.concatenate([[0], np.cumsum(_piece_lengths(lengths, group.rank, group.size))])
+    rest = part_ends(np.where(degrees > most, 0, degrees))
+    offsets = part_ends(_piece_lengths(lengths, group.rank, group.size))
     begin = int(counts[: group.rank].sum())
     pieces = HubPieces(
         hubs=hubs,
@@ -155,11 +155,11 @@ def join(group: Group, bounds: Array, divided: SplitRows) -> LocalRows:
     rows, pieces, first = divided.rows, divided.pieces, int(bounds[group.rank])
     assert pieces is not None
     numbers = rows.vertex_numbers(first).astype(index_dtype(int(bounds[-1])))
-    ends = np.concatenate([[0], np.cumsum(pieces.counts)])
+    ends = part_ends(pieces.counts)
     counts = np.diff(pieces.offsets[ends])
     lengths = np.stack([_piece_lengths(pieces.degrees[pieces.own], rank, group.size) for rank in range(group.size)])
     degrees = divided.degrees
-    offsets = np.concatenate([[0], np.cumsum(degrees)])
+    offsets = part_ends(degrees)
     is_hub = np.zeros(degrees.size, np.bool_)
     is_hub[pieces.own_rows] = True
     is_piece = np.repeat(is_hub, degrees)
@@ -190,8 +190,8 @@ def _send_pieces(group: Group, counts: Array, lengths: Array, columns: list[Arra
     sent = np.stack([_piece_lengths(own, rank, group.size) for rank in range(group.size)])  # [P, own hubs]
     ranks = np.repeat(np.tile(np.arange(group.size), own.size), sent.T.ravel())
     order = np.argsort(ranks, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    mine = np.concatenate([[0], np.cumsum(_piece_lengths(lengths, group.rank, group.size))])
+    ends = part_ends(counts)
+    mine = part_ends(_piece_lengths(lengths, group.rank, group.size))
     return [group.exchange(column[order], sent.sum(axis=1), np.diff(mine[ends])) for column in columns]
 
 

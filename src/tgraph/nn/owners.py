@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tgraph.errors import DeclaredGapError
 from tgraph.graph.sharded import ShardedGraph
-from tgraph.group import exchange_uneven
+from tgraph.group import exchange_uneven, part_ends
 from tgraph.nn.draws import Counted, Drawn, LocalDraws
 from tgraph.nn.lookup import Features
 from tgraph.nn.rows import bytes_of, rows_of_bytes
@@ -47,11 +47,11 @@ class Request:
         """Do it with rows of any length, columns of which lie one behind the other; return new offsets and columns."""
         lengths = np.diff(offsets)
         came = self._group.exchange(lengths, self._asked_counts, self._counts)
-        sent_sizes = np.diff(offsets[_ends(self._asked_counts)])
-        came_offsets = _ends(came)
-        came_sizes = np.diff(came_offsets[_ends(self._counts)])
+        sent_sizes = np.diff(offsets[part_ends(self._asked_counts)])
+        came_offsets = part_ends(came)
+        came_sizes = np.diff(came_offsets[part_ends(self._counts)])
         new_lengths = came[self._places]
-        new_offsets = _ends(new_lengths)
+        new_offsets = part_ends(new_lengths)
         starts = came_offsets[:-1][self._places]
         taken = np.repeat(starts - new_offsets[:-1], new_lengths) + np.arange(int(new_offsets[-1]))
         columns = [self._group.exchange(column, sent_sizes, came_sizes)[taken] for column in columns]
@@ -113,8 +113,3 @@ def fetch_rows(graph: ShardedGraph, table: Tensor, vertices: Array) -> Tensor:
     width = math.prod(table.shape[1:]) * table.element_size()
     rows = bytes_of(table).reshape(table.shape[0], width)[request.asked - graph.first]
     return rows_of_bytes(request.answer(rows), table)
-
-
-def _ends(counts: Array) -> Array:
-    """Return where parts of these sizes begin, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(counts)])

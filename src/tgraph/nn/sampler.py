@@ -161,7 +161,8 @@ class NeighborSampler:
         """Return what is sampled around seeds.
 
         Args:
-            seeds: The user's ids of vertices; one that is named twice has one place.
+            seeds: The user's ids of vertices; one that is named twice has one place. Ranks of a group name the same
+                ones; `expand` takes numbers of their own choice.
             number: Of the batch: another number, another sample.
             times: One per seed, where the sampler has times. The same vertex with two times has two places.
         """
