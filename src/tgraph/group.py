@@ -145,3 +145,12 @@ def exchange_uneven(group: Group, values: Array, counts: Array) -> tuple[Array, 
     ones = np.ones(group.size, np.int64)
     new_counts = group.exchange(counts.astype(np.int64), ones, ones)
     return group.exchange(values, counts, new_counts), new_counts
+
+
+def part_ends(counts: Array) -> Array:
+    """Return where parts of these sizes begin, and where the last one ends.
+
+    >>> part_ends(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    return np.concatenate([[0], np.cumsum(counts)])

@@ -7,6 +7,7 @@ import pytest
 
 import tgraph as tg
 from tgraph.bench.cluster import Machine, count_loads, expect_loads, measure_machine, predict
+from tgraph.graph import hubs
 from thread_group import on_ranks
 
 MACHINE = Machine(1e8, 1e8, 1e9, 1e-5)
@@ -23,6 +24,21 @@ def test_counted_bytes_are_those_that_ranks_send(size: int, directed: bool) -> N
     assert loads.ghosts.tolist() == [part.ghosts.size for part in rows]
     assert loads.lent.tolist() == [part.lent.size for part in rows]
     assert loads.edges.tolist() == [part.num_arcs for part in rows]
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_divided_rows_are_counted(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "FEWEST_EDGES", 20)
+    ends = np.random.default_rng(1).integers(0, 700, (2, 4000))
+    ends[1, :2000] %= 3
+    graph = tg.from_edges(*ends, num_vertices=700, runtime="numpy")
+    ranks = on_ranks(size, lambda: tg.pagerank(graph, tol_l1=0.0, max_iterations=3))[0]
+    divided = on_ranks(size, lambda: tg.shard(graph).split_rows("in"))
+    loads = count_loads(graph, size)
+    assert loads.num_hubs == divided[0].pieces.hubs.size > 0
+    assert loads.ghosts.tolist() == [part.rows.ghosts.size for part in divided]
+    assert loads.edges.tolist() == [part.rows.num_arcs + part.pieces.neighbors.size for part in divided]
+    assert predict(loads, MACHINE).sent_bytes == pytest.approx(ranks.trace[1].moved["sent"], rel=0.02)
 
 
 @pytest.mark.parametrize("size", [2, 8, 64])

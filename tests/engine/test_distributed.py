@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from small_graphs import SmallGraph, small_graphs
 from tgraph.algorithms import BFS
 from tgraph.errors import DeclaredGapError, InvalidArgumentError, InvalidProgramError, VertexNotFoundError
 from tgraph.gaps import NEEDS_ONE_MACHINE
+from tgraph.graph import hubs
 from tgraph.graph.division import bounds_by_degrees
 from thread_group import on_ranks
 from user_programs import WidestPath
@@ -24,16 +26,37 @@ from user_programs import WidestPath
 SIZES = (1, 2, 3, 8)
 TOLERANCE = 1e-9
 
+
+class Doubling(tg.Program):
+    """All begin with one value, and what they send would change themselves: no wave."""
+
+    reduce, monotonic, by_parts, along = "max", True, True, "both"
+
+    def init(self, graph: tg.Graph) -> Any:
+        return graph.full(1, "int32"), None
+
+    def message(self, value: Any) -> Any:
+        return tg.minimum(value * 2, 64)
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return tg.maximum(value, incoming)
+
+
 EXACT: dict[str, Any] = {
     "bfs": lambda graph: tg.bfs(graph, 0),
+    "bfs by pull": lambda graph: tg.bfs(graph, 0, direction="pull"),
     "bfs of two steps": lambda graph: tg.bfs(graph, 0, max_iterations=2),
     "sssp": lambda graph: tg.sssp(graph, 0),
+    "sssp by pull": lambda graph: tg.sssp(graph, 0, direction="pull"),
     "wcc": lambda graph: tg.wcc(graph),
     "wcc by labels": lambda graph: tg.wcc(graph, kernel="auto", direction="push"),
     "wcc of one step": lambda graph: tg.wcc(graph, max_iterations=1),
     "cdlp": lambda graph: tg.cdlp(graph, max_iterations=4),
     "cdlp by sorting": lambda graph: tg.cdlp(graph, max_iterations=4, kernel="plain"),
     "widest": lambda graph: tg.run(WidestPath(), graph),
+    "widest by pull": lambda graph: tg.run(WidestPath(), graph, direction="pull"),
+    "doubling": lambda graph: tg.run(Doubling(), graph),
+    "doubling by pull": lambda graph: tg.run(Doubling(), graph, direction="pull"),
 }
 CLOSE: dict[str, Any] = {
     "pagerank": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300),
@@ -130,6 +153,122 @@ def test_bytes_are_those_of_the_model_and_fewer_than_messages() -> None:
     sent = [iteration.moved["sent"] for iteration in levels.trace]
     assert sent == [iteration.moved["modelled"] for iteration in levels.trace]
     assert min(sent) < max(sent) <= ghosts * 4 + 4 * 3 * 7 * 8  # few that changed, and at most all ghosts
+
+
+@pytest.fixture
+def divided_hubs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows of small graphs be divided too."""
+    monkeypatch.setattr(hubs, "FEWEST_EDGES", 3)
+    monkeypatch.setattr(hubs, "HUB_SHARE", 0.05)
+    monkeypatch.setattr(hubs, "PIECE_EDGES", 2)
+
+
+class Mixed(tg.Program):
+    """A sweep with any reduction, which asks for what the receiver has."""
+
+    active, by_parts = "all", True
+
+    def __init__(self, reduce: str) -> None:
+        self.reduce = reduce
+
+    def init(self, graph: tg.Graph) -> Any:
+        numbers = graph.runtime.astype(graph.numbers(), "float64")
+        return numbers % 7.0 if self.reduce != "any" else numbers == 39.0, None
+
+    def message(self, value: Any, target_value: Any) -> Any:
+        return tg.where(value == target_value, value, tg.maximum(value, target_value))
+
+    def update(self, value: Any, incoming: Any) -> Any:
+        return incoming
+
+
+HUB_KINDS: dict[str, Any] = {
+    **{kind: run for kind, run in (EXACT | CLOSE).items() if kind.startswith(("bfs", "sssp", "widest", "doubling"))},
+    **{kind: (EXACT | CLOSE)[kind] for kind in ("wcc by labels", "cdlp", "pagerank", "power iteration", "katz")},
+    "farthest": lambda graph: tg.run(Farthest(), graph, max_iterations=5),
+    **{f"{kind} of ends": partial(lambda kind, graph: tg.run(Mixed(kind), graph, max_iterations=4), kind)
+       for kind in ("min", "max", "sum", "mean", "any", "count")},
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("divided_hubs")
+@pytest.mark.parametrize("kind", HUB_KINDS)
+@pytest.mark.parametrize("directed", [True, False])
+def test_divided_rows_of_hubs_change_no_answer(kind: str, directed: bool) -> None:
+    ends = np.random.default_rng(3).integers(0, 40, (2, 60))
+    sources = np.concatenate([np.zeros(50, int), ends[0], np.full(45, 39), np.arange(40)])
+    targets = np.concatenate([np.arange(50) % 40, ends[1], np.arange(45) % 40, np.full(40, 17)])
+    weights = np.random.default_rng(1).integers(1, 9, sources.size).astype(float)
+    graph = tg.from_edges(sources, targets, weights=weights, directed=directed)
+    run = HUB_KINDS[kind]
+    expected = run(graph)
+
+    def look() -> Any:
+        part = tg.shard(graph)
+        pieces = part.split_rows("in").pieces
+        assert pieces is not None
+        assert pieces.hubs.size > 1
+        found = run(part)
+        if kind not in ("cdlp", "bfs of two steps"):
+            assert found.trace.kernel == "fused"
+            assert [one.moved["sent"] for one in found.trace] == [one.moved["modelled"] for one in found.trace]
+        return found.gather()
+
+    for size in (2, 3):
+        for found in on_ranks(size, look):
+            atol = TOLERANCE if kind in CLOSE or kind == "sum of ends" else 0
+            np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-14 * bool(atol), atol=atol)
+
+
+@pytest.mark.usefixtures("divided_hubs")
+def test_a_hub_is_divided_evenly_and_its_rows_come_back() -> None:
+    star = tg.generate.star(101).symmetrize()
+
+    def look() -> Any:
+        part = tg.shard(star)
+        whole = part.rows("out")
+        before = (whole.offsets, whole.vertex_numbers(part.first)[whole.neighbors])
+        divided = part.split_rows("out")
+        again = part.rows("out")
+        np.testing.assert_array_equal(again.offsets, before[0])
+        np.testing.assert_array_equal(again.vertex_numbers(part.first)[again.neighbors], before[1])
+        np.testing.assert_array_equal(divided.degrees, np.diff(before[0]))
+        return part.num_own, divided.rows.num_arcs + divided.pieces.neighbors.size
+
+    sizes = on_ranks(4, look)
+    assert max(edges for _, edges in sizes) <= 1.05 * star.num_arcs / 4 + 2
+    assert max(own for own, _ in sizes) <= 27
+
+
+@pytest.mark.parametrize("name", ["bfs", "widest"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_all_ranks_change_direction_together(name: str, directed: bool) -> None:
+    graph = tg.generate.rmat(9, 8, seed=4, weights=(1, 9), directed=directed)
+    hub = int(np.argmax(np.asarray(graph.out_degrees())))
+    run = {"bfs": lambda graph: tg.bfs(graph, hub), "widest": lambda graph: tg.run(WidestPath(hub), graph)}[name]
+    expected = run(graph)
+
+    def look() -> Any:
+        part = tg.shard(graph)
+        part.rows("in")  # without them a directed graph is pushed only
+        found = run(part)
+        return found.gather(), [(one.direction, one.active_vertices, one.moved) for one in found.trace]
+
+    traces = []
+    for found, trace in on_ranks(3, look):
+        np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+        assert {direction for direction, _, _ in trace} == {"push", "pull"}
+        assert all(moved["sent"] == moved["modelled"] for _, _, moved in trace)
+        traces.append(trace)
+    assert traces[0] == traces[1] == traces[2]
+
+
+def test_pull_sends_a_bit_where_push_would_send_a_value() -> None:
+    graph = tg.generate.rmat(10, 16, seed=1, directed=False)
+    ghosts = sum(on_ranks(4, lambda: tg.shard(graph).rows("out").ghosts.size))
+    found = on_ranks(4, lambda: tg.bfs(graph, 0, parents=False))[0]
+    headers = 4 * 3 * (8 + 5 * 8)
+    assert max(one.moved["sent"] for one in found.trace) <= ghosts / 8 + 4 * 3 + headers
 
 
 class Strongest(tg.Program):

@@ -64,10 +64,10 @@ def test_a_run_goes_on_with_any_number_of_ranks(graph: tg.Graph, tmp_path: Path,
 
 
 def test_monotonic_programs_go_on_too(graph: tg.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tgraph.engine.shard_runs import ShardPush
+    from tgraph.engine.shard_searches import ShardSearch
 
     expected = tg.run(WidestPath(), graph).to_numpy()
-    record = ShardPush._record
+    record = ShardSearch._record
 
     def die(self: Any, trace: Any, *rest: Any) -> None:
         record(self, trace, *rest)
@@ -75,12 +75,20 @@ def test_monotonic_programs_go_on_too(graph: tg.Graph, tmp_path: Path, monkeypat
             raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(ShardPush, "_record", die)
+        patch.setattr(ShardSearch, "_record", die)
         with pytest.raises(KilledError):
             on_ranks(3, lambda: tg.run(WidestPath(), graph, checkpoint=tmp_path))
     for found in on_ranks(2, lambda: tg.run(WidestPath(), graph, checkpoint=tmp_path).gather()):
         assert found.trace[0].active_vertices == 1
         np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_what_killed_ranks_left_goes_with_the_checkpoint(graph: tg.Graph, tmp_path: Path) -> None:
+    left = ["DyingPageRank-3-2.safetensors", ".DyingPageRank-3-2.safetensors.7.tmp", ".DyingPageRank.json.7.tmp"]
+    for name in (*left, "PageRank-3-2.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    on_ranks(2, lambda: run(graph, tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["PageRank-3-2.safetensors"]
 
 
 def test_another_run_and_damage_are_noticed(graph: tg.Graph, tmp_path: Path) -> None:

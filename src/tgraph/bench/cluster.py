@@ -15,6 +15,7 @@ import math
 import statistics
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from tgraph.dtypes import index_dtype
 from tgraph.graph import Graph
 from tgraph.graph.boundary import exchange_bytes
 from tgraph.graph.division import bounds_by_degrees
+from tgraph.graph.hubs import find_hubs, hub_edges
 from tgraph.group import Alone, use_group
 from tgraph.kernels.cpu.id_bits import IdBits
 from tgraph.runtime import Array
@@ -42,6 +44,7 @@ class Loads:
     ghosts: Array  # values that a rank gets in an iteration
     lent: Array  # values that it sends
     num_vertices: int
+    num_hubs: int = 0  # whose rows are divided: every rank sends one more value for each
 
     @property
     def num_ranks(self) -> int:
@@ -88,20 +91,29 @@ def count_loads(graph: Graph, num_ranks: int) -> Loads:
     outgoing = [] if not graph.directed else [graph.runtime.to_numpy(graph.out_degrees())]
     bounds = bounds_by_degrees([np.diff(offsets), *outgoing], num_ranks)
     pairs = np.zeros((num_ranks, num_ranks), np.int64)  # [r, s] the vertices of s that are ghosts on r
+    hubs = find_hubs(offsets, num_ranks)
+    lengths = offsets[hubs + 1] - offsets[hubs]
+    edges = np.diff(offsets[bounds])
     for rank in range(num_ranks):
         first, last = int(bounds[rank]), int(bounds[rank + 1])
         bits = IdBits(graph.num_vertices)
-        bits.add(sources[offsets[first] : offsets[last]])
+        own_hubs = hubs[(hubs >= first) & (hubs < last)]
+        for begin, end in pairwise([first - 1, *own_hubs.tolist(), last]):
+            bits.add(sources[offsets[begin + 1] : offsets[end]])
+        for hub, length in zip(hubs.tolist(), lengths.tolist(), strict=True):
+            begin, end = length * rank // num_ranks, length * (rank + 1) // num_ranks
+            bits.add(sources[offsets[hub] + begin : offsets[hub] + end])
+            edges[rank] += end - begin - (length if hub in own_hubs else 0)
+        bits.add(hubs.astype(sources.dtype))
         bits.remove_range(first, last)
         pairs[rank] = np.diff(np.searchsorted(bits.listed(np.dtype(np.int64)), bounds))
-    edges = np.diff(offsets[bounds])
-    return Loads(edges, np.diff(bounds), pairs.sum(axis=1), pairs.sum(axis=0), graph.num_vertices)
+    return Loads(edges, np.diff(bounds), pairs.sum(axis=1), pairs.sum(axis=0), graph.num_vertices, hubs.size)
 
 
 def expect_loads(scale: int, num_ranks: int, edge_factor: int = 16) -> Loads:
     """Return what the ranks of a group will hold of an R-MAT graph with vertices in random order.
 
-    The slowest rank may have one more row than its share, the longest one: rows are not divided.
+    Rows of hubs are divided. Of the others one more than its share may be on the slowest rank.
 
     >>> loads = expect_loads(22, 4)
     >>> int(loads.lent.sum())
@@ -112,11 +124,13 @@ def expect_loads(scale: int, num_ranks: int, edge_factor: int = 16) -> Loads:
     ghosts = sum(
         math.comb(scale, ones) * (num_ranks - 1) * -math.expm1(-mean / num_ranks) for ones, mean in enumerate(means)
     )
+    most = hub_edges(num_edges, num_ranks)
+    num_hubs = sum(math.comb(scale, ones) for ones, mean in enumerate(means) if mean > most)
     share = np.full(num_ranks, num_edges / num_ranks)
     if num_ranks > 1:
-        share[0] += means[0]
+        share[0] += max(mean for mean in means if mean <= most)
     each = np.full(num_ranks, ghosts / num_ranks)
-    return Loads(share, np.full(num_ranks, num_vertices / num_ranks), each, each, num_vertices)
+    return Loads(share, np.full(num_ranks, num_vertices / num_ranks), each, each, num_vertices, num_hubs)
 
 
 def predict(loads: Loads, machine: Machine) -> Iteration:
@@ -124,8 +138,8 @@ def predict(loads: Loads, machine: Machine) -> Iteration:
     size, turns = loads.num_ranks, max(machine.ranks_per_core, 1.0)
     to_others = size - 1
     headers = to_others * (int(exchange_bytes(np.zeros(1), np.zeros(1), VALUE_BYTES)[0]) + NUMBERS_SHARED * 8)
-    sent = loads.lent * VALUE_BYTES + headers
-    received = loads.ghosts * VALUE_BYTES + headers
+    sent = (loads.lent + loads.num_hubs * to_others / size) * VALUE_BYTES + headers
+    received = (loads.ghosts + loads.num_hubs * to_others / size) * VALUE_BYTES + headers
     network = np.maximum(sent, received).max() / machine.bandwidth_bytes_per_second
     network += MESSAGES_PER_RANK * to_others * machine.message_seconds
     return Iteration(

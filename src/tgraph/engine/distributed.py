@@ -1,9 +1,9 @@
 """The engine for graphs that are divided among the ranks of a group.
 
 Sweeps and monotonic programs that can be compiled run on each rank's rows, with vertex data divided like the edges
-(`shard_runs`). So does a program that overrides `compute` and treats every vertex by itself (`divided_edges`). Every
-other program runs with its vertex data on every rank and only the edges divided (`replicated_edges`): the answer is
-that of one machine, the memory for vertex data too.
+(`shard_runs`, `shard_searches`). So does a program that overrides `compute` and treats every vertex by itself
+(`divided_edges`). Every other program runs with its vertex data on every rank and only the edges divided
+(`replicated_edges`): the answer is that of one machine, the memory for vertex data too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from tgraph.engine import in_memory
 from tgraph.engine.divided_edges import DividedEdges
 from tgraph.engine.fields import initial_fields
 from tgraph.engine.replicated_edges import ReplicatedEdges
-from tgraph.engine.shard_runs import ShardPush, ShardSweep
+from tgraph.engine.shard_runs import ShardSweep
+from tgraph.engine.shard_searches import ShardSearch
 from tgraph.errors import DeclaredGapError, InterruptedRunError, InvalidArgumentError, InvalidProgramError
 from tgraph.graph import Graph
 from tgraph.graph.sharded import ShardedGraph, shard
@@ -70,15 +71,14 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
 
 def _find_engine(
     planned: Plan, graph: ShardedGraph, state: State, active: Array | None, options: Options
-) -> ShardSweep | ShardPush:
+) -> ShardSweep | ShardSearch:
     """Return the compiled form of a program on parts, or raise `NotTranslatableError` with what stands in the way."""
     program, is_sweep = planned.program, planned.program.active == "all"
     has_messages = "message" in planned.parameters and "update" in planned.parameters
-    wanted = "pull" if is_sweep else "push"
     obstacles = {
         "kernel='plain' was asked for": options.kernel == "plain",
         "it overrides compute": planned.has_compute and (not has_messages or is_sweep),
-        f"direction={options.direction!r} was asked for": options.direction not in ("auto", wanted),
+        f"direction={options.direction!r} was asked for": is_sweep and options.direction == "push",
         "there are no vertices": graph.num_vertices == 0,
         "it is not monotonic": not is_sweep and not planned.may_resend,
         "iterations are counted": not is_sweep and options.max_iterations is not None,
@@ -88,7 +88,9 @@ def _find_engine(
     for obstacle, stands in obstacles.items():
         if stands:
             raise NotTranslatableError(obstacle)
-    return ShardSweep(planned, graph, state) if is_sweep else ShardPush(planned, graph, state, active)
+    if is_sweep:
+        return ShardSweep(planned, graph, state)
+    return ShardSearch(planned, graph, state, active, options.direction)
 
 
 def _own_fields(program: Program, graph: ShardedGraph) -> tuple[dict[str, Tensor], Array | None]:

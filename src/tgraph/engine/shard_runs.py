@@ -1,9 +1,8 @@
-"""Programs on one rank's rows: sweeps over all vertices, and pushing from those that changed.
+"""Programs on one rank's rows: what all share, and sweeps over all vertices; `shard_searches` has the others.
 
 The kernels are those for edges in blocks. Values of own vertices lie first, those of ghosts behind them. In a sweep,
 owners spread what they send before every iteration, and a vertex reduces all its incoming edges where it is: sums are
-those of one rank, in the same order. In push, what is for a ghost is reduced in its place, so that one value travels
-however many edges lead there, and only if it became better.
+those of one rank, in the same order. Rows of hubs are divided: every rank reduces a piece, and the owner the pieces.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import asdict, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,13 @@ from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
 from tgraph.graph import Adjacency, Graph
 from tgraph.graph.boundary import Boundary
+from tgraph.graph.hubs import REDUCE, HubPieces, SplitRows
 from tgraph.graph.local_rows import LocalRows
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
-from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep, makes_messages
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.layout.partition.by_edges import cut_by_edges
 from tgraph.memory.checkpoint import fingerprint
 from tgraph.memory.group_checkpoint import GroupCheckpoint, divided_fingerprint
@@ -36,6 +35,7 @@ from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
+VERTEX_NUMBERS = "source"  # a field here, because rows have local ones
 ASYNCHRONOUS_BLOCKS = 64  # of an asynchronous sweep: each sees the new values of those before it
 
 
@@ -48,20 +48,29 @@ class ShardRun:
         self._graph, self._state, self._program = graph, state, planned.program
         self._group: Group = graph.group
         self._kernel_program = describe_local(planned, graph, state)
-        self._rows: LocalRows = graph.rows(side)
+        divided = self._divided_rows(side)
+        self._rows: LocalRows = divided.rows
+        self._pieces: HubPieces | None = divided.pieces
         self._boundary = Boundary(self._group, self._rows)
+        self._boundaries = [self._boundary]
         self._names = tuple(state.fields)
         self._fields = {name: self._take_field(name) for name in self._kernel_program.field_dtypes}
         self._sent_before = self._group.sent_bytes
         self._checkpoint: GroupCheckpoint | None = None
 
+    def _divided_rows(self, side: str) -> SplitRows:
+        """Return the rows of one side, those of hubs divided unless the reduction asks how long they are."""
+        if self._program.reduce in REDUCE:
+            return self._graph.split_rows(side)
+        return SplitRows(self._graph.rows(side), None)
+
     def _take_field(self, name: str) -> Array:
         """Return a field's values, with room for those of ghosts where these are read; they leave the state."""
-        if name == "source" and name not in self._state.fields:
+        if name == VERTEX_NUMBERS:
             return self._rows.vertex_numbers(self._graph.first)
         own = self._graph.runtime.to_numpy(self._state.fields.pop(name))
         if name in self._read_of_ghosts():
-            return np.concatenate([own, np.empty(self._rows.ghosts.size, own.dtype)])
+            return with_room(own, self._rows)
         return own if own.flags.writeable else own.copy()
 
     def _read_of_ghosts(self) -> Collection[str]:
@@ -116,6 +125,11 @@ class ShardRun:
         for name in self._names:
             self._state.fields[name] = runtime.asarray(self._fields[name][:num_own])
 
+    def _to_owners(self, pieces: HubPieces, found: Array, reduce: str) -> Array:
+        """Return the reduction of what all ranks found for this rank's own hubs."""
+        self._boundary.modelled_bytes += pieces.bytes_to_owners(found.itemsize)
+        return pieces.to_owners(self._group, found, reduce)
+
     def _share(self, numbers: Array) -> Array:
         """Return the numbers of all ranks, `[P, K]`."""
         self._boundary.modelled_bytes += numbers.nbytes * (self._group.size - 1)
@@ -124,7 +138,9 @@ class ShardRun:
     def _take_sent(self) -> tuple[int, int]:
         """Return the bytes that this rank has sent since the last call, and those that the model says."""
         sent, self._sent_before = self._group.sent_bytes - self._sent_before, self._group.sent_bytes
-        modelled, self._boundary.modelled_bytes = self._boundary.modelled_bytes, 0
+        modelled = 0
+        for boundary in self._boundaries:
+            modelled, boundary.modelled_bytes = modelled + boundary.modelled_bytes, 0
         return sent, modelled
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration, saves: bool) -> None:
@@ -143,16 +159,21 @@ class ShardSweep(ShardRun):
     def __init__(self, planned: Plan, graph: ShardedGraph, state: State) -> None:
         super().__init__(planned, graph, state, PULLED[planned.program.along])
         rows = self._rows
-        no_edges = (rows.neighbors[:0], None if rows.weights is None else rows.weights[:0])
-        self._kernel = BlockSweep(self._kernel_program, rows.offsets, no_edges, self._fields, rows.num_local)
+        self._kernel = BlockSweep(self._kernel_program, rows.offsets, rows.no_edges, self._fields, rows.num_local)
         per_block = -(-rows.neighbors.size // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
         self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
+        if self._pieces is not None:
+            self._blocks = cut_out(self._blocks, rows.offsets, self._pieces.own_rows)
         self._last_sent: dict[str, Array] = {}
         self._total: float | None = None  # that a checkpoint says
 
     def _read_of_ghosts(self) -> Collection[str]:
         program = self._kernel_program
-        return () if makes_messages(program) else program.sent_fields
+        if makes_messages(program):
+            return ()
+        names = {name.removeprefix("target_") for name in program.parameters["message"]}
+        asked = program.sent_fields if self._pieces is None else names  # who has a piece needs what its hub has
+        return [name for name in program.field_dtypes if name in asked]
 
     def _numbers(self) -> dict[str, float]:
         return {"total": self._kernel.total}
@@ -172,9 +193,12 @@ class ShardSweep(ShardRun):
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
             neighbors, weights = self._edges
+            incoming = self._reduce_hubs()
             for block in self._blocks:
                 edges = slice(block.first_edge, block.last_edge)
                 kernel.sweep(block, neighbors[edges], None if weights is None else weights[edges])
+            for row, came in incoming:
+                kernel.close_row(row, came, self._rows.no_edges)
             residual = kernel.end()
             self._spread()
             numbers = (residual, kernel.total, *self._take_sent(), self._wants_to_save)
@@ -192,68 +216,56 @@ class ShardSweep(ShardRun):
         if self._kernel.has_messages:
             arrays = {"": self._kernel.messages}
         else:
-            names = program.sent_fields if everything else set(program.sent_fields) & set(program.updated)
-            arrays = {name: self._fields[name] for name in sorted(names) if name != "source"}
+            read = self._read_of_ghosts()
+            names = read if everything else set(read) & set(program.updated)
+            arrays = {name: self._fields[name] for name in sorted(names) if name != VERTEX_NUMBERS}
         for name, array in arrays.items():
             last = self._last_sent.get(name)
             self._boundary.spread(array, last)
             if last is None:
                 self._last_sent[name] = array[self._rows.lent]
 
+    def _reduce_hubs(self) -> list[tuple[int, Any]]:
+        """Return the rows of own hubs, and what all ranks together have reduced for them."""
+        pieces = self._pieces
+        if pieces is None:
+            return []
+        _, firsts, lasts = pieces.parts.T
+        partials = self._kernel.reduce_parts(pieces.receivers, firsts, lasts, pieces.neighbors, pieces.weights)
+        found = pieces.reduced(partials, self._program.reduce)
+        return list(zip(pieces.own_rows.tolist(), self._to_owners(pieces, found, self._program.reduce), strict=True))
+
     def _sums(self, *numbers: float) -> list[float]:
         """Return the sums over all ranks, added in their order."""
         return np.cumsum(self._share(np.array(numbers, np.float64)), axis=0)[-1].tolist()
 
 
-class ShardPush(ShardRun):
-    """Vertices that changed are active: they send along their own edges, and ghosts pass on what became better."""
+def cut_out(blocks: list[Block], offsets: Array, rows: Array) -> list[Block]:
+    """Return blocks without some rows, ascending, that are empty.
 
-    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, active: Array | None) -> None:
-        super().__init__(planned, graph, state, planned.program.along)
-        if not can_push_blocks(self._kernel_program):
-            raise NotTranslatableError(
-                "update does more than the reduction, or a message asks what the receiver has so far"
-            )
-        rows = self._rows
-        mask = np.zeros(rows.num_local, np.bool_)
-        mask[: rows.num_own] = True if active is None else active
-        no_edges = (rows.neighbors[:0], None if rows.weights is None else rows.weights[:0])
-        self._kernel = BlockPush(self._kernel_program, rows.offsets, no_edges, self._fields, mask)
+    >>> some = cut_out([Block(0, 3, 0, 5)], np.array([0, 2, 2, 5]), np.array([1]))
+    >>> [(block.first_row, block.last_row, block.first_edge, block.last_edge) for block in some]
+    [(0, 1, 0, 2), (2, 3, 2, 5)]
+    """
+    left = []
+    for block in blocks:
+        inside = rows[(rows >= block.first_row) & (rows < block.last_row)].tolist()
+        if not inside:
+            left.append(block)
+            continue
+        for first, last in pairwise([block.first_row - 1, *inside, block.last_row]):
+            if last > first + 1:
+                left.append(Block(first + 1, last, int(offsets[first + 1]), int(offsets[last])))
+    return left
 
-    def _own_arrays(self) -> dict[str, Array]:
-        return {**super()._own_arrays(), "active vertices": self._kernel.active[: self._rows.num_own]}
 
-    def run(self, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
-        """Iterate until nobody is active on any rank."""
-        rows, kernel = self._rows, self._kernel
-        main, reduce = self._fields[self._kernel_program.main_field], self._program.reduce
-        everything = Block(0, rows.num_own, 0, rows.neighbors.size)
-        for name in self._fields:
-            if name != "source":
-                self._boundary.spread(self._fields[name], None)
-        self._take_sent()
-        num_active = self._count(int(np.count_nonzero(kernel.active)))[0]
-        while num_active:
-            started = time.perf_counter()
-            kernel.push(everything, *self._edges)
-            coming = kernel.coming
-            changed_own = self._boundary.collect(main, coming[rows.num_own :], reduce)
-            coming[rows.num_own :] = False
-            coming[changed_own] = True
-            vertices, edges = kernel.end()
-            numbers = (vertices, edges, *self._take_sent(), self._wants_to_save)
-            num_active, *counts = self._count(int(np.count_nonzero(kernel.active)), *numbers)
-            vertices, edges, sent, modelled, saves = counts
-            moved, seconds = {"sent": sent, "modelled": modelled}, time.perf_counter() - started
-            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved), saves > 0)
-        return True
-
-    def _count(self, *numbers: int) -> list[int]:
-        return self._share(np.array(numbers, np.int64)).sum(axis=0).tolist()
+def with_room(own: Array, rows: LocalRows) -> Array:
+    """Return the values of own vertices with room for those of the ghosts of some rows behind them."""
+    return np.concatenate([own, np.empty(rows.ghosts.size, own.dtype)])
 
 
 def describe_local(planned: Plan, graph: ShardedGraph, state: State) -> KernelProgram:
-    """Collect what a kernel is made from; vertex numbers are a field here, because rows have local ones."""
+    """Collect what a kernel is made from; vertex numbers are a field."""
     neighbors, weights = (None if array is None else graph.runtime.asarray(array) for array in graph.no_edges)
     nothing = Adjacency(graph.runtime, graph.runtime.full(2, 0, "int64"), neighbors, weights)
     none = Graph(nothing, directed=graph.directed, num_edges=0, reverse=nothing)
@@ -263,5 +275,5 @@ def describe_local(planned: Plan, graph: ShardedGraph, state: State) -> KernelPr
     if not {"source", "target"}.isdisjoint(asked):
         renamed = tuple("target_source" if name == "target" else name for name in asked)
         changes["parameters"] = {**found.parameters, "message": renamed}
-        changes["field_dtypes"] = {**found.field_dtypes, "source": np.dtype(np.int64)}
+        changes["field_dtypes"] = {**found.field_dtypes, VERTEX_NUMBERS: np.dtype(np.int64)}
     return replace(found, **changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tgraph.errors import DeclaredGapError
+from tgraph.graph.hubs import hub_edges
 from tgraph.graph.labels import STRING_DTYPE
 from tgraph.group import Group
 from tgraph.runtime import Array
@@ -13,10 +14,17 @@ from tgraph.runtime import Array
 def bounds_by_degrees(degrees: list[Array], size: int) -> Array:
     """Return the first vertex of every rank and their number, `[size + 1]`: about equally many edges for each.
 
+    The edges of hubs are not counted: all ranks have as many of them (`tgraph.graph.hubs`).
+
     >>> bounds_by_degrees([np.array([8, 1, 1, 1, 1])], 2).tolist()
     [0, 1, 5]
+    >>> bounds_by_degrees([np.array([80_000, 1, 1, 1, 1])], 2).tolist()
+    [0, 3, 5]
     """
-    return bounds_by_work(sum(degrees, np.ones(degrees[0].size, np.int64)), size)
+    work = np.ones(degrees[0].size, np.int64)
+    for side in degrees:
+        work += np.where(side > hub_edges(int(side.sum()), size), 0, side)
+    return bounds_by_work(work, size)
 
 
 def bounds_by_work(work: Array, size: int) -> Array:

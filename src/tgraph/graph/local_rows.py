@@ -90,7 +90,7 @@ def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, we
 
     `bounds [P+1]` are the first vertices of all ranks, and their number.
     """
-    first, num_own = int(bounds[group.rank]), offsets.size - 1
+    first, num_own = int(bounds[group.rank]), int(bounds[group.rank + 1] - bounds[group.rank])
     ghosts, local = _renumber(neighbors, first, num_own, int(bounds[-1]))
     ghost_counts = np.diff(np.searchsorted(ghosts, bounds))
     asked, lent_counts = exchange_uneven(group, ghosts, ghost_counts)

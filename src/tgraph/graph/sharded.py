@@ -1,6 +1,7 @@
 """A graph that is divided among the ranks of a group: each holds the edges of its own vertices, none holds all.
 
-A rank owns consecutive vertices, so many that every rank has about as many edges. It holds their outgoing rows or their
+A rank owns consecutive vertices, so many that every rank has about as many edges, apart from those of hubs, which
+sweeps and searches divide among all ranks (`tgraph.graph.hubs`). It holds their outgoing rows or their
 incoming ones, or both, as they are needed. `num_vertices`, `num_edges` and the like are those of the whole graph.
 """
 
@@ -18,6 +19,7 @@ from tgraph.gaps import check_gap
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.division import bounds_by_degrees, exchange_labels
 from tgraph.graph.graph import Graph
+from tgraph.graph.hubs import SplitRows, split
 from tgraph.graph.labels import VertexLabels, as_column
 from tgraph.graph.local_rows import LocalRows, StoredRows, make_local, side_by_side, turn
 from tgraph.group import Group, current, exchange_uneven
@@ -34,12 +36,13 @@ class ShardedGraph(Graph):
     All ranks call its methods, in the same order: some ask the others.
     """
 
-    __slots__ = ("_rows", "bounds", "group", "num_arcs_in_all")
+    __slots__ = ("_rows", "_split_rows", "bounds", "group", "num_arcs_in_all")
 
     group: Group
     bounds: Array  # [P+1] the first vertex of every rank, and their number
     num_arcs_in_all: int
     _rows: dict[str, LocalRows | StoredRows]
+    _split_rows: dict[str, SplitRows]
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class ShardedGraph(Graph):
         put = object.__setattr__
         for name, value in {"group": group, "bounds": bounds, "_rows": dict(rows), "runtime": runtime}.items():
             put(self, name, value)
+        put(self, "_split_rows", {})
         put(self, "num_arcs_in_all", int(group.share(np.array([out.num_arcs]))[:, 0].sum()))
 
     # --- size --------------------------------------------------------------------------------------------------------
@@ -89,7 +93,10 @@ class ShardedGraph(Graph):
     def memory_bytes(self) -> int:
         """The bytes of this rank's rows and ids."""
         labels = self._labels.array.nbytes if self._labels else 0
-        return sum(rows.num_bytes for rows in self._rows.values()) + labels
+        pieces = [found.pieces for found in self._split_rows.values() if found.pieces is not None]
+        split_bytes = sum(found.rows.num_bytes for found in self._split_rows.values() if found.pieces is not None)
+        split_bytes += sum(piece.num_bytes for piece in pieces)
+        return sum(rows.num_bytes for rows in self._rows.values()) + split_bytes + labels
 
     @property
     def weight_range(self) -> tuple[Any, Any, int]:
@@ -129,6 +136,20 @@ class ShardedGraph(Graph):
             self._rows[direction] = found = self._make_rows(direction) if found is None else found.load()
         return found
 
+    def split_rows(self, direction: str) -> SplitRows:
+        """Return this rank's rows with those of hubs divided among all ranks by edge; otherwise like `rows`.
+
+        Whole rows of hubs are not kept beside the pieces: `rows` would put them together again.
+        """
+        direction = direction if self.directed else "out"
+        found = self._split_rows.get(direction)
+        if found is None:
+            num_arcs = self.num_arcs * (2 if direction == "both" else 1)
+            found = self._split_rows[direction] = split(self.group, self.bounds, self.rows(direction), num_arcs)
+            if found.pieces is not None:
+                self._rows[direction] = found.as_stored(self.group, self.bounds)
+        return found
+
     def _make_rows(self, direction: str) -> LocalRows:
         if direction == "in":
             return turn(self.group, self.bounds, self.rows("out"))
@@ -142,7 +163,11 @@ class ShardedGraph(Graph):
     @property
     def has_in_edges(self) -> bool:
         """Whether the rows of incoming edges are at hand."""
-        return not self.directed or "in" in self._rows
+        return self.has_rows("in")
+
+    def has_rows(self, direction: str) -> bool:
+        """Whether the rows of a direction are in memory or in a file, and need not be made of those of the other."""
+        return not self.directed or direction in self._rows
 
     def adjacency(self, direction: str) -> Adjacency:
         """Raise: no rank has all rows."""

@@ -25,6 +25,7 @@ from tgraph.errors import DeclaredGapError, InvalidArgumentError, check_choice
 from tgraph.graph import Adjacency, Graph, ShardedGraph, shard
 from tgraph.graph.build import DUPLICATES, SELF_LOOPS
 from tgraph.graph.division import bounds_by_work, exchange_labels
+from tgraph.graph.hubs import find_hubs
 from tgraph.graph.labels import VertexLabels
 from tgraph.graph.local_rows import EDGES_AT_A_TIME, LocalRows, StoredRows, make_local
 from tgraph.group import Group, exchange_uneven
@@ -114,10 +115,17 @@ def _copy(mapped: Array, edges: slice) -> Array:
 
 
 def _bounds_in_offsets(offsets: list[Array], num_vertices: int, size: int) -> Array:
-    """Return the first vertex of every rank and their number, from mapped offsets of which few are looked at."""
+    """Return the first vertex of every rank and their number, from mapped offsets of which few are looked at.
+
+    Edges of hubs are not counted: all ranks have as many of them (`tgraph.graph.hubs`).
+    """
+    sides = []
+    for one in offsets:
+        hubs = find_hubs(one, size)
+        sides.append((one, hubs, np.concatenate([[0], np.cumsum(one[hubs + 1] - one[hubs])])))
 
     def work_before(vertex: int) -> int:
-        return vertex + sum(int(one[vertex]) for one in offsets)
+        return vertex + sum(int(one[vertex] - sums[np.searchsorted(hubs, vertex)]) for one, hubs, sums in sides)
 
     bounds, total = [0], work_before(num_vertices)
     for rank in range(1, size):

@@ -86,10 +86,12 @@ class GroupCheckpoint:
         self._saved = time.perf_counter()
 
     def remove(self) -> None:
-        """Forget: the run has ended."""
+        """Forget: the run has ended. Parts that killed ranks left, which no list has, go too."""
         if self._group.rank == 0:
             self._list.unlink(missing_ok=True)
-            self._remove(self._parts)
+            for pattern in (f"{self._name}-*.safetensors", f".{self._name}-*.tmp", f".{self._list.name}.*.tmp"):
+                for path in self._folder.glob(pattern):
+                    path.unlink(missing_ok=True)
 
     def _remove(self, parts: list[dict[str, Any]]) -> None:
         for part in parts:

@@ -22,9 +22,11 @@ from torch import Tensor
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_whole
+from tgraph.graph.sharded import ShardedGraph
 from tgraph.nn.block import Block
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.lookup import Features, Lookup
+from tgraph.nn.owners import OwnerLookup, fetch_rows
 from tgraph.nn.rows import Rows
 from tgraph.nn.sampler import NeighborSampler, Sample
 from tgraph.nn.stages import Staged, Unstaged
@@ -139,7 +141,11 @@ class Pipeline(ABC):
         self._count = count
         pool = BufferPool(pinned=settings.device is not None and torch.device(settings.device).type == "cuda")
         self.sampler = NeighborSampler(graph, fanouts, pool=pool, **settings.sampling)
-        self._lookup = Lookup(features, graph.num_vertices, settings.lookup, pool)
+        self._lookup: Lookup | OwnerLookup
+        if isinstance(graph, ShardedGraph):
+            self._lookup = OwnerLookup(features, graph, settings.lookup)
+        else:
+            self._lookup = Lookup(features, graph.num_vertices, settings.lookup, pool)
         self._epoch = 0
         self._running: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -167,7 +173,7 @@ class Pipeline(ABC):
         if self.settings.shuffle:
             order = np.random.default_rng((self.settings.seed, epoch)).permutation(self._count)
         stages = (self._make_sampling(epoch, order), self._look_up)
-        if self.settings.ahead:
+        if self.settings.ahead and not self.graph.is_sharded:
             running: Any = Staged(range(len(self)), stages, self.settings.ahead)
         else:
             running = Unstaged(range(len(self)), stages)
@@ -185,12 +191,20 @@ class Pipeline(ABC):
         for running in list(self._running):
             running.close()
 
+    def _own_share(self, chosen: Array) -> Array:
+        """Return what this rank has of a batch of all ranks: equally much on each, some of it twice if need be."""
+        if not isinstance(self.graph, ShardedGraph):
+            return chosen
+        rank, size = self.graph.group.rank, self.graph.group.size
+        count = -(-chosen.size // size)
+        return chosen[np.arange(rank * count, (rank + 1) * count) % chosen.size]
+
     # --- stages ------------------------------------------------------------------------------------------------------
     def _make_sampling(self, epoch: int, order: Array) -> Callable[[int, Callable[[Part], None]], None]:
         """Return the stage of S and R."""
 
         def sample(number: int, hand_on: Callable[[Part], None]) -> None:
-            chosen = order[number * self.batch_size : (number + 1) * self.batch_size]
+            chosen = self._own_share(order[number * self.batch_size : (number + 1) * self.batch_size])
             key = epoch * BATCHES_PER_EPOCH + number
             started = time.perf_counter()
             seeds, times, details = self._seeds(chosen, key)
@@ -261,13 +275,15 @@ class Loader(Pipeline):
         """Prepare batches.
 
         Args:
-            graph: Any graph, see `NeighborSampler`.
-            seeds: The user's ids of the vertices to learn from; None = all vertices.
+            graph: Any graph, see `NeighborSampler`. On one that is divided among ranks every rank gets its share of
+                each batch, all go through the loader together, and everything runs in the caller's thread.
+            seeds: The user's ids of the vertices to learn from, the same on all ranks; None = all vertices.
             fanouts: How many neighbours, from the seeds outwards; -1 = all.
-            batch_size: How many seeds a batch has.
+            batch_size: How many seeds a batch has, on all ranks together.
             features: A table with a row per vertex (a tensor, an array, a mapped array, see `open_table`), or a
-                mapping of names to tables. Copied rows have no gradient; `lookup="through"` keeps it.
-            labels: A table with a row per vertex.
+                mapping of names to tables. Copied rows have no gradient; `lookup="through"` keeps it. On a graph
+                divided among ranks, with a row for each of the rank's own vertices.
+            labels: A table of the same length.
             seed_times: One per seed, where `times` of edges are given.
             options: See `Options`.
         """
@@ -276,13 +292,19 @@ class Loader(Pipeline):
         if self._times is not None and self._times.shape != self._vertices.shape:
             raise InvalidArgumentError(f"seed_times has the shape {self._times.shape}; give one for each seed")
         super().__init__(graph, self._vertices.size, fanouts, batch_size, features, Settings(**options))
-        self._labels = None if labels is None else as_table("labels", labels, graph.num_vertices)
+        num_rows = graph.num_own if isinstance(graph, ShardedGraph) else graph.num_vertices
+        self._labels = None if labels is None else as_table("labels", labels, num_rows)
 
     def _seeds(self, chosen: Array, key: int) -> tuple[Array, Array | None, Any]:
         return self._vertices[chosen], None if self._times is None else self._times[chosen], None
 
     def _finish(self, draft: Draft, sample: Sample, features: Features) -> Batch:
         targets = sample.vertices[: sample.num_targets]
-        labels = None if self._labels is None else Rows(self._labels, targets.to(self._labels.device)).gather()
+        labels = None if self._labels is None else self._labels_of(self._labels, targets)
         details = (sample.positions, sample.times, draft.number, draft.seconds)
         return Batch(sample.vertices, targets, sample.blocks, features, labels, *details)
+
+    def _labels_of(self, table: Tensor, targets: Tensor) -> Tensor:
+        if isinstance(self.graph, ShardedGraph):
+            return fetch_rows(self.graph, table, targets.numpy())
+        return Rows(table, targets.to(table.device)).gather()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import DeclaredGapError, InvalidArgumentError
 from tgraph.graph import Graph
+from tgraph.graph.sharded import ShardedGraph
 from tgraph.kernels.cpu.csr import rows_from_edges
 from tgraph.kernels.cpu.random_walks import row_sums
 from tgraph.kernels.cpu.team import as_unsigned
@@ -34,9 +35,9 @@ def build_rows(
     graph: Graph, direction: str, *, weighted: bool, replace: bool, times: Any, with_numbers: bool
 ) -> SampledRows:
     """Return the rows; copies are made where edges are left out or ordered by time."""
-    offsets, neighbors, weights = graph.adjacency(direction).to_numpy()
+    offsets, neighbors, weights = _rows_of(graph, direction, with_numbers or times is not None)
     if weighted:
-        _check_weights(weights)
+        _check_weights(graph, weights)
     numbers = edge_numbers(graph, direction) if with_numbers or times is not None else None
     ordered = None if times is None else _times_of_edges(graph, times)
     if weighted and weights is not None and not weights.all():
@@ -54,6 +55,16 @@ def build_rows(
         raise InvalidArgumentError("weights of one vertex sum up to infinity; divide them by a large number first")
     numbers = numbers if with_numbers else None
     return SampledRows(as_unsigned(offsets), as_unsigned(neighbors), weights, sums, ordered, numbers)
+
+
+def _rows_of(graph: Graph, direction: str, wants_edges: bool) -> tuple[Array, Array, Array | None]:
+    """Return rows of all vertices, or with local numbers those of the rank's own ones."""
+    if not isinstance(graph, ShardedGraph):
+        return graph.adjacency(direction).to_numpy()
+    if wants_edges:
+        raise DeclaredGapError("edges of a graph divided among ranks have no numbers; leave times and edges out")
+    rows = graph.rows(direction)
+    return rows.offsets, rows.neighbors, rows.weights
 
 
 def order_times(argument: str, times: Any, count: int) -> Array:
@@ -88,12 +99,12 @@ def _times_of_edges(graph: Graph, times: Any) -> Array:
     return order_times("times", times, graph.num_edges)
 
 
-def _check_weights(weights: Array | None) -> None:
+def _check_weights(graph: Graph, weights: Array | None) -> None:
     if weights is None:
         raise InvalidArgumentError("weighted=True needs a graph with weights; build it with some, or leave it out")
-    wrong = ~(weights >= 0) | np.isinf(weights) if weights.dtype.kind == "f" else weights < 0
-    if wrong.any():
-        worst = weights[wrong].tolist()[0]
+    lowest, highest, num_nan = graph.weight_range  # of all ranks, so that all say it
+    if num_nan or lowest < 0 or np.isinf(highest):
+        worst = np.nan if num_nan else lowest if lowest < 0 else highest
         raise InvalidArgumentError(f"weights hold {worst}; sampling by weight needs finite weights of 0 or more")
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,16 @@ from torch import Tensor
 from tgraph.errors import InvalidArgumentError, OutOfRangeError, check_choice
 from tgraph.graph import Graph
 from tgraph.graph.random_weights import check_seed, check_whole
+from tgraph.graph.sharded import ShardedGraph
 from tgraph.kernels.cpu.block_reverse import fill_reverse
 from tgraph.kernels.cpu.counter_random import hash_number, stream_key
-from tgraph.kernels.cpu.neighbor_sampling import ALL, count_rows, sample_rows
+from tgraph.kernels.cpu.neighbor_sampling import ALL
 from tgraph.kernels.cpu.place_numbers import TimedTable, VertexTable
 from tgraph.nn.block import Block, Reverse
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.device_sampler import DeviceExpansion, DeviceRows, can_sample_on_device
+from tgraph.nn.draws import Drawn, Draws, LocalDraws
+from tgraph.nn.owners import OwnerDraws
 from tgraph.nn.sampled_rows import SampledRows, build_rows, order_times, restore_times
 from tgraph.runtime import Array
 
@@ -90,7 +93,9 @@ class NeighborSampler:
         """Prepare sampling from a graph.
 
         Args:
-            graph: Any graph; one that is opened from a file is paged in where it is sampled.
+            graph: Any graph; one that is opened from a file is paged in where it is sampled. Of one that is divided
+                among ranks, owners draw: all ranks sample together, each around seeds of its own, and each gets what
+                one machine would draw for these.
             fanouts: How many neighbours, from the seeds outwards: the first number for each seed, the next for each
                 vertex known by then, seeds included. -1 = all neighbours.
             along: The way that messages take: `"out"` from source to target of an edge, so neighbours are those that
@@ -112,22 +117,35 @@ class NeighborSampler:
         self.fanouts = _check_fanouts(fanouts)
         self.graph, self.along, self.replace, self.weighted = graph, along, bool(replace), bool(weighted)
         self.edges, self.reverse, self.seed = edges, reverse, check_seed(seed)
-        direction = "in" if along == "out" else "out"
+        self._direction = "in" if along == "out" else "out"
         self._build_rows = partial(
-            build_rows, graph, direction, weighted=weighted, replace=self.replace, times=times, with_numbers=edges
+            build_rows, graph, self._direction, weighted=weighted, replace=self.replace, times=times, with_numbers=edges
         )
         self._times_dtype = np.asarray(times).dtype if times is not None else None
         self._table: Any = VertexTable(graph.num_vertices) if times is None else TimedTable()
         self._pool = pool or BufferPool()
         self._lock = threading.Lock()
+        self._rows: SampledRows | None = None
+        self._draws: Draws | None = None
         self._on_device = DeviceRows(self) if can_sample_on_device(self) else None
         if self._on_device is None:
             _ = self.rows  # what is wrong with weights and times is said now
 
-    @cached_property
+    @property
     def rows(self) -> SampledRows:
         """The rows that the CPU draws from, in its memory."""
-        return self._build_rows()
+        if self._rows is None:
+            self._rows = self._build_rows()
+        return self._rows
+
+    @property
+    def draws(self) -> Draws:
+        """What the CPU draws by."""
+        if self._draws is None:
+            local = LocalDraws(self.rows, self._pool, replace=self.replace, weighted=self.weighted)
+            graph = self.graph
+            self._draws = OwnerDraws(graph, self._direction, local) if isinstance(graph, ShardedGraph) else local
+        return self._draws
 
     @property
     def is_on_device(self) -> bool:
@@ -143,7 +161,8 @@ class NeighborSampler:
         """Return what is sampled around seeds.
 
         Args:
-            seeds: The user's ids of vertices; one that is named twice has one place.
+            seeds: The user's ids of vertices; one that is named twice has one place. Ranks of a group name the same
+                ones; `expand` takes numbers of their own choice.
             number: Of the batch: another number, another sample.
             times: One per seed, where the sampler has times. The same vertex with two times has two places.
         """
@@ -173,7 +192,7 @@ class NeighborSampler:
         moments = None if times is None else self._moments(times, len(vertices))
         self._check_vertices(vertices)
         with self._lock:
-            return _Expansion(self, self.rows, self._table, self._pool, number, known).run(vertices, moments)
+            return _Expansion(self, self._table, self._pool, number, known).run(vertices, moments)
 
     def _check_vertices(self, vertices: Array) -> None:
         if len(vertices) and not 0 <= vertices.min() <= vertices.max() < self.graph.num_vertices:
@@ -202,13 +221,12 @@ class _Expansion:
     def __init__(
         self,
         sampler: NeighborSampler,
-        rows: SampledRows,
         table: Any,
         pool: BufferPool,
         number: int,
         known: Known | None,
     ) -> None:
-        self._sampler, self._rows, self._table, self._known = sampler, rows, table, known
+        self._sampler, self._table, self._known = sampler, table, known
         self._take = pool.take
         batch = check_whole("number", number, 0, 2**64 - 1)
         self._key = np.uint64(hash_number(stream_key(sampler.seed, 0), np.uint64(batch)))
@@ -227,38 +245,28 @@ class _Expansion:
 
     def _layer(self, layer: int, fanout: int) -> Block:
         started = time.perf_counter()
-        offsets, edges, neighbors, times = self._draw(layer, fanout)
+        found = self._draw(layer, fanout)
         drawn = time.perf_counter()
-        sources = self._number(neighbors, times)
+        sources = self._number(found.neighbors, found.times)
         numbered = time.perf_counter()
-        weights, numbers = (self._pick(array, edges) for array in (self._rows.weights, self._rows.numbers))
-        block = Block(torch.from_numpy(offsets), torch.from_numpy(sources), self._vertices.size, weights, numbers)
-        picked = time.perf_counter()
+        weights, numbers = (None if one is None else torch.from_numpy(one) for one in (found.weights, found.numbers))
+        block = Block(torch.from_numpy(found.offsets), torch.from_numpy(sources), self._vertices.size, weights, numbers)
         is_outermost = layer == len(self._sampler.fanouts) - 1
         if self._sampler.reverse is True or (self._sampler.reverse and not is_outermost):
             block = self._with_reverse(block)
-        self._seconds["sample"] += drawn - started + picked - numbered
+        self._seconds["sample"] += drawn - started
         self._seconds["reindex"] += numbered - drawn
-        self._seconds["reverse"] += time.perf_counter() - picked
+        self._seconds["reverse"] += time.perf_counter() - numbered
         return block
 
-    def _draw(self, layer: int, fanout: int) -> tuple[Array, Array, Array, Array | None]:
-        """Return offsets, positions of edges, neighbours, and the times handed down to these."""
-        rows, replace, take = self._rows, self._sampler.replace, self._take
-        count = self._vertices.size
-        places = self._vertices, self._times
-        firsts, degrees, offsets = take(count, np.uint64), take(count, np.int64), take(count + 1, np.int64)
-        total = count_rows(*places, rows.offsets, rows.times, fanout, replace, firsts, degrees, offsets)
-        if self._known is not None and layer == len(self._sampler.fanouts) - 1:
-            self._known(self._vertices, count + total)
-        edges, neighbors = take(total, np.int64), take(total, rows.neighbors.dtype)
-        times = None if self._times is None else take(total, np.int64)
-        weights = rows.weights if self._sampler.weighted and not replace else None
+    def _draw(self, layer: int, fanout: int) -> Drawn:
         key = np.uint64(hash_number(self._key, np.uint64(layer)))
-        counted, new = (firsts, degrees, offsets), (edges, neighbors, times)
-        chances = (rows.sums, weights)
-        sample_rows(rows.neighbors, chances, counted, places, fanout, replace, key, new)
-        return offsets, edges, neighbors, times
+        counted = self._announce if self._known is not None and layer == len(self._sampler.fanouts) - 1 else None
+        return self._sampler.draws.draw(self._vertices, self._times, fanout, key, counted)
+
+    def _announce(self, total: int) -> None:
+        assert self._known is not None
+        self._known(self._vertices, self._vertices.size + total)
 
     def _number(self, items: Array, times: Array | None) -> Array:
         """Return the numbers of vertices among all so far; new ones are added."""
@@ -276,11 +284,6 @@ class _Expansion:
             self._times = moments[:total]
         self._vertices = vertices[:total]
         return numbers
-
-    def _pick(self, array: Array | None, edges: Array) -> Tensor | None:
-        if array is None:
-            return None
-        return torch.from_numpy(np.take(array, edges, out=self._take(edges.size, array.dtype), mode="clip"))
 
     def _with_reverse(self, block: Block) -> Block:
         offsets = self._take(block.num_sources + 1, np.int64)

@@ -64,11 +64,12 @@ def push(rank, size, shared, first_row, last_row, first_edge, last_edge, takes_m
 @njit(**JIT)
 def push_listed(rank, size, shared, rows, counts, starts, weight_starts, coming, neighbors
                 {edge_arrays}{fields}{constants}):
+    chunk = max(1, min(CHUNK, rows.size // (4 * size)))
     while True:
-        first = fetch_add(shared, 24, CHUNK)
+        first = fetch_add(shared, 24, chunk)
         if first >= rows.size:
             break
-        for i in range(first, min(first + CHUNK, rows.size)):
+        for i in range(first, min(first + chunk, rows.size)):
             u = np.uint64(rows[i])
             {at_sender}
             for k in range(counts[i]):

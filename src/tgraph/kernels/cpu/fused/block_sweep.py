@@ -61,6 +61,19 @@ def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens,
         changes[chunk] += changed
         totals[chunk] += subtotal
     {refresh}
+
+
+@njit(**JIT)
+def reduce_parts(rank, size, shared, receivers, firsts, lasts, partials, messages, nothing, neighbors0
+                 {edge_arrays}{fields}{constants}):
+    while True:
+        place = fetch_add(shared, 24, 1)
+        if place >= partials.size:
+            break
+        u = np.uint64(receivers[place])
+        acc = nothing
+        {gather_part}
+        partials[place] = acc
 """
 
 _REFRESH = """
@@ -87,6 +100,7 @@ def _write_text(program: KernelProgram, prefetches: bool) -> str:
         constants=listed(program.constants),
         prepare=block("\n".join([message, total]).strip() or "pass", 3),
         gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 3),
+        gather_part=block(gather_lines(program, 0, prefetches, first="firsts[place]", last="lasts[place]"), 2),
         finish=block("\n".join(finish_lines(program, 1, makes_next=not has_new_messages(program))), 3),
         refresh=block(_refresh(program, message), 1),
     )
@@ -156,6 +170,27 @@ class BlockSweep:
         """Compute on one block."""
         size = brief_team_size(block.num_edges + block.last_row - block.first_row)
         run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights))
+
+    def reduce_parts(
+        self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
+    ) -> Array:
+        """Return the reduction of the messages along parts of rows; the receiver of each is a vertex without that row.
+
+        `close_row` ends such a vertex, in the place of its empty row.
+        """
+        partials = np.full(receivers.size, self._program.nothing)
+        edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
+        places = (receivers, as_unsigned(firsts), as_unsigned(lasts), partials, self.messages, self._program.nothing)
+        constants = self._program.constants.values()
+        size = brief_team_size(neighbors.size)
+        run_briefly(self._module.reduce_parts, size, *places, *edges, *self._fields.values(), *constants)
+        return partials
+
+    def close_row(self, row: int, incoming: Any, no_edges: tuple[Array, Array | None]) -> None:
+        """Let a vertex whose row is elsewhere take what was reduced there."""
+        self._carry[0] = incoming
+        edge = int(self._offsets[row])
+        self.sweep(Block(row, row + 1, edge, edge, opens=False), *no_edges)
 
     def end(self) -> float:
         """End an iteration: what is new takes the place of what is old. Returns the residual."""
