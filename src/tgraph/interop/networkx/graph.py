@@ -14,13 +14,14 @@ from tgraph.graph import Graph, from_csr
 from tgraph.graph.labels import object_array
 from tgraph.interop.networkx.numbering import Numbering
 from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
-from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
+from tgraph.kernels.cpu.python_objects.results import fill_copy, fill_dict, fill_sets
 from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 from tgraph.runtime import Array
 
 BACKEND = "tgraph"
 Rows = tuple[Array, Array]
 WeightedRows = tuple[Array, Array, "Array | None"]
+MOST = 0.75  # of the nodes in one set: it is then made of a copy of all
 MAX_SUM = 2**62  # of whole weights: a path's length stays below
 
 
@@ -95,6 +96,16 @@ class ConvertedGraph:
         """The number of every node."""
         return {node: number for number, node in enumerate(self._nodes)}
 
+    @cached_property
+    def _blank(self) -> dict[Any, None]:
+        """All nodes, to be copied: that is faster than to fill a dictionary or a set."""
+        return dict.fromkeys(self._nodes)
+
+    @cached_property
+    def _all_nodes(self) -> set[Any]:
+        """As `_blank`."""
+        return set(self._blank)
+
     def _find(self, node: Any) -> int:
         """Return the number of a node, -1 if there is none."""
         if not self._numbering.distinct:
@@ -123,9 +134,28 @@ class ConvertedGraph:
 
     def by_node(self, values: Array, numbers: Array | None = None) -> dict[Any, Any]:
         """Return a dictionary of values, whole or floating, by the nodes with these numbers, None = all, in order."""
+        copied = fill_copy(self._blank, self._addresses, values) if numbers is None else None
+        if copied is not None:
+            return copied
         chosen = np.arange(len(self)) if numbers is None else numbers
         filled = fill_dict(self._addresses, chosen, values)
         return dict(zip(self.nodes_of(chosen), values.tolist(), strict=True)) if filled is None else filled
+
+    def sets_by_label(self, labels: Array) -> list[set[Any]]:
+        """Return the nodes of every label as sets, labels `[V]` ascending; they are from 0 up and may leave gaps."""
+        counts = np.bincount(labels)
+        used = np.flatnonzero(counts)
+        sizes = counts[used]
+        largest = int(sizes.argmax()) if used.size else 0
+        if not used.size or sizes[largest] < MOST * len(self):
+            return self.sets_of(np.argsort(labels, kind="stable"), _ends(sizes))
+        others = np.flatnonzero(labels != used[largest])
+        others = others[np.argsort(labels[others], kind="stable")]
+        sizes[largest] = 0
+        sets = self.sets_of(others, _ends(sizes))
+        sets[largest] = self._all_nodes.copy()
+        sets[largest].difference_update(self.nodes_of(others))
+        return sets
 
     def sets_of(self, numbers: Array, ends: Array) -> list[set[Any]]:
         """Return sets of the nodes with these numbers, divided at `ends`, the first of which is 0."""
@@ -276,6 +306,11 @@ class ConvertedGraph:
         if not self._numbering.distinct:
             return rows.offsets, np.fromiter(map(self.numbers.__getitem__, neighbors), np.int32)
         return rows.offsets, self._numbering.numbers_of(_hashes(rows.keys(), neighbors))
+
+
+def _ends(sizes: Array) -> Array:
+    """Return where parts of these sizes begin, one behind the other, with the end."""
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:

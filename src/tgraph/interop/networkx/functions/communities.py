@@ -135,12 +135,6 @@ def _first_level(graph: ConvertedGraph, weight: Any) -> Level:
     return Level(len(graph), sources.astype(np.int64), targets.astype(np.int64), weights, graph.directed)
 
 
-def _sets(graph: ConvertedGraph, labels: Array) -> list[set[Any]]:
-    order = np.argsort(labels, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    return graph.sets_of(order, ends)
-
-
 def _partitions(graph: ConvertedGraph, weight: Any, resolution: Any, threshold: Any, state: Any) -> Iterator[Array]:
     """Yield the community of every vertex after each level."""
     level = _first_level(graph, weight)
@@ -180,7 +174,7 @@ def louvain_communities(
     if not len(G):
         raise LeaveToNetworkX
     partitions = islice(_partitions(G, weight, resolution, threshold, seed), max_level)
-    return _sets(G, deque(partitions, maxlen=1).pop())
+    return G.sets_by_label(deque(partitions, maxlen=1).pop())
 
 
 @networkx_function(effort="heavy", generator=True, refuses=_is_odd)
@@ -189,7 +183,7 @@ def louvain_partitions(
 ) -> Any:
     if not len(G):
         raise LeaveToNetworkX
-    return (_sets(G, labels) for labels in _partitions(G, weight, resolution, threshold, seed))
+    return (G.sets_by_label(labels) for labels in _partitions(G, weight, resolution, threshold, seed))
 
 
 def _labels(graph: ConvertedGraph, communities: Any) -> Array:

@@ -7,6 +7,9 @@ a user before they have read what they came for. A kernel that fails returns so 
 
 from __future__ import annotations
 
+import sys
+import sysconfig
+
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
@@ -20,7 +23,12 @@ WORD_BYTES = types.intp.bitwidth // 8
 LINE_BYTES = 64  # of the cache
 ITEM_LINES = 4  # of a dictionary's items; a large one is read in order from there, which the processor notices
 TYPE_PLACE = object.__basicsize__ - WORD_BYTES  # the address of its type ends the head of every object
-ITEMS_PLACE = dict.__basicsize__ - 2 * WORD_BYTES  # the address of a dictionary's items, in CPython 3.11 to 3.14
+ITEMS_PLACE = dict.__basicsize__ - 2 * WORD_BYTES  # the address of a dictionary's items, where they are known
+ITEMS_ARE_KNOWN = (  # where Python keeps the items of a dictionary
+    sys.implementation.name == "cpython"
+    and (3, 11) <= sys.version_info[:2] <= (3, 14)
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 
 _object, _status, _size = types.intp, types.int32, types.intp
 
@@ -55,6 +63,17 @@ def word_at(typing_context, address):
         return builder.load(builder.inttoptr(args[0], args[0].type.as_pointer()))
 
     return types.intp(types.intp), codegen
+
+
+@intrinsic
+def put_word(typing_context, address, word):
+    """Write the word at an address."""
+
+    def codegen(context, builder, signature, args):
+        builder.store(args[1], builder.inttoptr(args[0], args[1].type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), codegen
 
 
 @njit(**JIT)
