@@ -14,6 +14,7 @@ from tgraph.graph import Graph, from_csr
 from tgraph.graph.labels import object_array
 from tgraph.interop.networkx.numbering import Numbering
 from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import pack_edges
 from tgraph.kernels.cpu.python_objects.results import fill_copy, fill_dict, fill_sets
 from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 from tgraph.runtime import Array
@@ -54,6 +55,7 @@ class ConvertedGraph:
         self.out_rows: Rows = self._read_rows(rows)
         self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
+        self._packed: dict[tuple[Any, str], Array | None] = {}
         self._ascending: dict[Any, WeightedRows] = {}
         if original.__networkx_cache__ is not None:
             original.__networkx_cache__[BACKEND] = self._marker
@@ -262,6 +264,13 @@ class ConvertedGraph:
     def rows(self, along: str) -> Rows:
         """Return `out_rows` or `in_rows`."""
         return self.out_rows if along == "out" else self.in_rows
+
+    def packed_edges(self, name: Any, along: str) -> Array | None:
+        """Return neighbours and weights in one array, see `pack_edges`, None if weights are not small whole numbers."""
+        key = (name, along if self.directed else "out")
+        if key not in self._packed:
+            self._packed[key] = pack_edges(self.rows(along)[1], self.weights(name, along=along))
+        return self._packed[key]
 
     def float_weights(self, name: Any) -> Array:
         """Return an edge attribute as float64 `[E]`; whole and other numbers may be mixed."""

@@ -17,8 +17,8 @@ from numba import njit
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
-PATIENCE = 8  # entries of its list, per neighbour, that a vertex reads to follow moves; then it looks around again
-SLACK = 1e-12  # of 1: by far more than rounding can change a gain
+TO_TELL = 16  # edges that a vertex could look along while it is told of a move, and its list gone through
+SLACK = 1e-13  # of a vertex's share: by far more than rounding can change a gain
 
 
 def move_vertices(
@@ -150,6 +150,18 @@ def _settle(vertex, own_place, best_place, offsets, found, weights_to, shares, s
             own_places[vertex] = own_place
 
 
+@njit(inline="always", **JIT)
+def _could_gain(begin, size, own_place, degrees, rates, slack, out_sums, in_sums, found, shares):
+    """Say whether a vertex might gain by a move, without a division: wrong only where it says so and it does not."""
+    own = found[own_place]
+    stay = rates[0] * (out_sums[own] - degrees[0]) + rates[1] * (in_sums[own] - degrees[1]) - shares[own_place] + slack
+    for place in range(begin, begin + size):
+        community = found[place]
+        if stay + shares[place] - rates[0] * out_sums[community] - rates[1] * in_sums[community] > 0.0:
+            return True
+    return False
+
+
 @njit(**JIT)
 def _move(
     offsets, neighbors, weights, out_degrees, in_degrees, total, resolution, directed, is_whole, out_sums, in_sums,
@@ -159,22 +171,27 @@ def _move(
 
     The list of a vertex begins at offsets[vertex] + vertex. Of equal gains the first in the row counts: a list that was
     changed is then made again. To leave and to come back may change the sums of fractions by rounding, as it does in
-    NetworkX: every visit does it.
+    NetworkX: every visit does it then.
     """
-    is_moving, slack = True, SLACK * (1 + abs(resolution))
+    is_moving, slack_rate = True, SLACK * (1 + abs(resolution)) / total
+    rate = resolution / total**2 if directed else resolution / (2 * total**2)
     while is_moving:
         is_moving = False
         for vertex in range(communities.size):
-            if is_whole and sizes[vertex] == 1 and not is_stale[vertex]:  # nowhere to go
-                continue
+            begin, spent[vertex], is_chosen = offsets[vertex] + vertex, 0, False
             own, out_degree, in_degree = communities[vertex], out_degrees[vertex], in_degrees[vertex]
+            if is_whole and not is_stale[vertex]:
+                degrees = out_degree, in_degree
+                rates = (rate * in_degree, rate * out_degree) if directed else (rate * out_degree, 0.0)
+                slack = slack_rate * (out_degree + in_degree)
+                if not _could_gain(
+                    begin, sizes[vertex], own_places[vertex], degrees, rates, slack, out_sums, in_sums, found, shares
+                ):
+                    continue
             out_sums[own] -= out_degree
             if directed:
                 in_sums[own] -= in_degree
             own_cost = _cost(resolution, total, directed, out_degree, in_degree, out_sums[own], in_sums[own])
-            out_rate = resolution * (in_degree if directed else out_degree) / (total * total * (1 if directed else 2))
-            in_rate = resolution * out_degree / (total * total) if directed else 0.0
-            begin, spent[vertex], is_chosen = offsets[vertex] + vertex, 0, False
             while not is_chosen:
                 if is_stale[vertex]:
                     is_stale[vertex], is_ordered[vertex] = False, True
@@ -185,9 +202,6 @@ def _move(
                 leaving, best_gain, is_tied = -shares[own_place] + own_cost, 0.0, False
                 for place in range(begin, begin + sizes[vertex]):
                     community = found[place]
-                    about = leaving + shares[place] - out_rate * out_sums[community] - in_rate * in_sums[community]
-                    if about < best_gain - slack:  # without a division
-                        continue
                     gain = (leaving + shares[place]) - _cost(
                         resolution, total, directed, out_degree, in_degree, out_sums[community], in_sums[community]
                     )
@@ -207,9 +221,8 @@ def _move(
             _settle(vertex, own_place, best_place, offsets, found, weights_to, shares, sizes, own_places)
             for edge in range(offsets[vertex], offsets[vertex + 1]):
                 neighbor = neighbors[edge]
-                spent[neighbor] += sizes[neighbor]
-                is_dear = spent[neighbor] > PATIENCE * (offsets[neighbor + 1] - offsets[neighbor])
-                if is_stale[neighbor] or is_dear or not is_whole:
+                spent[neighbor] += sizes[neighbor] + TO_TELL
+                if is_stale[neighbor] or not is_whole or spent[neighbor] > offsets[neighbor + 1] - offsets[neighbor]:
                     is_stale[neighbor] = True
                 else:
                     is_ordered[neighbor] = False
