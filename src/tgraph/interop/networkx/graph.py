@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
@@ -55,7 +55,7 @@ class ConvertedGraph:
         self.out_rows: Rows = self._read_rows(rows)
         self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
-        self._packed: dict[tuple[Any, str], Array | None] = {}
+        self._kept: dict[Any, Any] = {}
         self._ascending: dict[Any, WeightedRows] = {}
         if original.__networkx_cache__ is not None:
             original.__networkx_cache__[BACKEND] = self._marker
@@ -86,6 +86,12 @@ class ConvertedGraph:
             return self._find(node) >= 0
         except TypeError:
             return False
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make()` returned when the key was asked for first."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     # --- nodes and numbers -------------------------------------------------------------------------------------------
     @cached_property
@@ -267,10 +273,10 @@ class ConvertedGraph:
 
     def packed_edges(self, name: Any, along: str) -> Array | None:
         """Return neighbours and weights in one array, see `pack_edges`, None if weights are not small whole numbers."""
-        key = (name, along if self.directed else "out")
-        if key not in self._packed:
-            self._packed[key] = pack_edges(self.rows(along)[1], self.weights(name, along=along))
-        return self._packed[key]
+        return self.kept(
+            ("packed", name, along if self.directed else "out"),
+            lambda: pack_edges(self.rows(along)[1], self.weights(name, along=along)),
+        )
 
     def float_weights(self, name: Any) -> Array:
         """Return an edge attribute as float64 `[E]`; whole and other numbers may be mixed."""
