@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
+from tgraph.kernels.cpu.python_objects import results
+from tgraph.kernels.cpu.python_objects.results import ITEMS_ARE_KNOWN, fill_copy, fill_dict, fill_sets
 from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 
 Rows = dict[Any, dict[Any, Any]]
@@ -102,6 +103,47 @@ def test_dictionaries_are_filled(values: np.ndarray) -> None:
     assert {type(value) for value in found.values()} == {type(values.tolist()[0])}
 
 
+MANY = [
+    1,
+    2,
+    5,
+    6,
+    200,
+    50_000,
+]  # keys: items of small and large dictionaries have places of different sizes before them
+
+
+@pytest.mark.skipif(not ITEMS_ARE_KNOWN, reason="it is not known where this Python keeps the items of a dictionary")
+@pytest.mark.parametrize("kind", [int, str, lambda i: -7 * i, lambda i: (i,), lambda i: str(i) if i % 2 else i])
+@pytest.mark.parametrize("count", MANY)
+def test_copies_are_filled(count: int, kind: Any) -> None:
+    names = [kind(i) for i in range(count)]
+    random.Random(count).shuffle(names)
+    blank: dict[Any, None] = dict.fromkeys(names)
+    for values in (np.arange(count) * 7, np.arange(count, dtype=np.int32), np.linspace(0.0, 1.0, count)):
+        found = fill_copy(blank, addresses(names), values)
+        assert found is not None
+        assert list(found.items()) == list(zip(names, values.tolist(), strict=True))
+        assert {type(value) for value in found.values()} == {type(values.tolist()[0])}
+        found["new"] = found.pop(names[0])  # it is a dictionary like any other
+        assert found["new"] == values[0]
+        assert len(found) == count
+    assert set(blank.values()) == {None}
+
+
+def test_copies_with_other_items_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a", "b", "c"]
+    blank: dict[Any, None] = dict.fromkeys(names)
+    assert fill_copy({}, addresses([]), np.empty(0)) is None
+    assert fill_copy(blank, addresses(["b", "a", "c"]), np.ones(3)) is None  # not in this order
+    assert fill_copy({**blank, "b": 5}, addresses(names), np.ones(3)) is None  # type: ignore[dict-item]
+    del blank["b"]
+    assert fill_copy(blank, addresses(names), np.ones(3)) is None
+    assert blank == {"a": None, "c": None}
+    monkeypatch.setattr(results, "ITEMS_ARE_KNOWN", False)
+    assert fill_copy(dict.fromkeys(names), addresses(names), np.ones(3)) is None
+
+
 class Unfriendly:
     """A key that says no when it is hashed the second time."""
 
@@ -128,6 +170,11 @@ def test_references_are_counted() -> None:
     keys, order = addresses(names), np.arange(1000)
     before = [sys.getrefcount(name) for name in names]
     filled = fill_dict(keys, order, order * 1000), fill_sets(keys, order, np.array([0, 10, 1000]))
+    assert [sys.getrefcount(name) for name in names] == [count + 2 for count in before]
+    copied = fill_copy(dict.fromkeys(names), keys, order * 1000)
+    references = sys.getrefcount(copied["node 5"]) if copied else 2
+    assert references == 2
+    del copied
     assert [sys.getrefcount(name) for name in names] == [count + 2 for count in before]
     assert filled[0] is not None
     references = sys.getrefcount(filled[0]["node 5"])

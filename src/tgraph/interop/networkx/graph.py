@@ -48,17 +48,16 @@ class ConvertedGraph:
         self.original = original
         self.directed: bool = original.is_directed()
         self.multigraph: bool = original.is_multigraph()
-        rows = _dict_rows(original._adj)
+        rows = dict_rows(original._adj)
         self._nodes = list(rows.by_owner)
         self._addresses = rows.owners()
         self._numbering = Numbering(_hashes(rows.owners(), self._nodes))
         self.out_rows: Rows = self._read_rows(rows)
-        self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
         self._kept: dict[Any, Any] = {}
         self._ascending: dict[Any, WeightedRows] = {}
-        if original.__networkx_cache__ is not None:
-            original.__networkx_cache__[BACKEND] = self._marker
+        cache = original.__networkx_cache__  # forgets what it holds when the graph changes
+        self._marker = object() if cache is None else cache.setdefault(BACKEND, object())
 
     # --- what NetworkX asks of a graph -------------------------------------------------------------------------------
     def is_directed(self) -> bool:
@@ -202,7 +201,7 @@ class ConvertedGraph:
         if not self.directed:
             return self.out_rows
         self._check_unchanged()
-        return self._read_rows(_dict_rows(self.original._pred))
+        return self._read_rows(dict_rows(self.original._pred))
 
     @cached_property
     def any_order_in_rows(self) -> Rows:
@@ -304,7 +303,7 @@ class ConvertedGraph:
         if self.multigraph:
             raise LeaveToNetworkX
         self._check_unchanged()
-        rows = _dict_rows(self.original._adj if along == "out" else self.original._pred)
+        rows = dict_rows(self.original._adj if along == "out" else self.original._pred)
         weights = rows.numbers(name, default, as_floats=mixed) if type(name) is str else None
         if weights is None or not _is_computable(weights):
             raise LeaveToNetworkX
@@ -328,7 +327,7 @@ def _ends(sizes: Array) -> Array:
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
+def dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
     """Return the rows of an adjacency; of a copy if it is not made of plain dictionaries, such as that of a view."""
     if type(adjacency) is dict:
         try:
