@@ -111,7 +111,7 @@ class ConvertedGraph:
     @cached_property
     def _all_nodes(self) -> set[Any]:
         """As `_blank`."""
-        return set(self._blank)
+        return set(self._nodes)
 
     def _find(self, node: Any) -> int:
         """Return the number of a node, -1 if there is none."""
@@ -161,7 +161,7 @@ class ConvertedGraph:
         sizes[largest] = 0
         sets = self.sets_of(others, _ends(sizes))
         sets[largest] = self._all_nodes.copy()
-        sets[largest].difference_update(self.nodes_of(others))
+        sets[largest].difference_update(map(self._nodes.__getitem__, others.tolist()))
         return sets
 
     def sets_of(self, numbers: Array, ends: Array) -> list[set[Any]]:
