@@ -18,6 +18,10 @@ from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 Rows = dict[Any, dict[Any, Any]]
 
 
+def hashes(objects: list[Any]) -> np.ndarray:
+    return np.array([hash(item) for item in objects], np.int64)
+
+
 def addresses(objects: list[Any]) -> np.ndarray:
     return np.array([id(item) for item in objects], np.int64)
 
@@ -29,9 +33,9 @@ def test_rows_are_read_in_order(kind: Any) -> None:
     read = DictRows(rows)
     assert read.offsets.tolist() == [0, *np.cumsum([len(row) for row in rows.values()]).tolist()]
     assert read.owners().tolist() == [id(owner) for owner in rows]
-    hashes = hashes_of(read.keys())
-    assert hashes is not None
-    assert hashes.tolist() == [hash(key) for row in rows.values() for key in row]
+    found = hashes_of(read.keys())
+    assert found is not None
+    assert found.tolist() == [hash(key) for row in rows.values() for key in row]
 
 
 def test_nothing_at_all() -> None:
@@ -41,7 +45,7 @@ def test_nothing_at_all() -> None:
     assert rows.keys().size == 0
     assert numbers is not None
     assert numbers.size == 0
-    assert fill_dict(addresses([]), np.empty(0, np.int64), np.empty(0)) == {}
+    assert fill_dict(addresses([]), hashes([]), np.empty(0, np.int64), np.empty(0)) == {}
     assert fill_sets(addresses([]), np.empty(0, np.int64), np.array([0])) == []
 
 
@@ -96,7 +100,7 @@ def test_numbers_that_are_missing() -> None:
 )
 def test_dictionaries_are_filled(values: np.ndarray) -> None:
     names = ["a", (1, 2), 10**20]
-    found = fill_dict(addresses(names), np.array([2, 0, 1], np.int32), values)
+    found = fill_dict(addresses(names), hashes(names), np.array([2, 0, 1], np.int32), values)
     expected = dict(zip([names[2], names[0], names[1]], values.tolist(), strict=True))
     assert found == expected
     assert list(found.items()) == list(expected.items())
@@ -111,6 +115,13 @@ MANY = [
     200,
     50_000,
 ]  # keys: items of small and large dictionaries have places of different sizes before them
+
+
+def test_keys_with_one_hash_are_told_apart() -> None:
+    names = [-1, -2, *(i * (2**61 - 1) for i in range(1, 6))]  # the hash of -1 is -2, that of the others 0
+    chosen = np.arange(len(names))
+    found = fill_dict(addresses(names), hashes(names), chosen, chosen)
+    assert found == {name: i for i, name in enumerate(names)}
 
 
 @pytest.mark.skipif(not ITEMS_ARE_KNOWN, reason="it is not known where this Python keeps the items of a dictionary")
@@ -160,7 +171,6 @@ class Unfriendly:
 def test_a_key_that_cannot_be_hashed_leaves_no_exception() -> None:
     key = Unfriendly()
     hash(key)
-    assert fill_dict(addresses([key]), np.array([0]), np.array([1.5])) is None
     assert fill_sets(addresses([key]), np.array([0]), np.array([0, 1])) is None
     assert sys.exc_info() == (None, None, None)
 
@@ -169,7 +179,7 @@ def test_references_are_counted() -> None:
     names = [f"node {i}" for i in range(1000)]
     keys, order = addresses(names), np.arange(1000)
     before = [sys.getrefcount(name) for name in names]
-    filled = fill_dict(keys, order, order * 1000), fill_sets(keys, order, np.array([0, 10, 1000]))
+    filled = fill_dict(keys, hashes(names), order, order * 1000), fill_sets(keys, order, np.array([0, 10, 1000]))
     assert [sys.getrefcount(name) for name in names] == [count + 2 for count in before]
     copied = fill_copy(dict.fromkeys(names), keys, order * 1000)
     references = sys.getrefcount(copied["node 5"]) if copied else 2

@@ -51,7 +51,8 @@ class ConvertedGraph:
         rows = dict_rows(original._adj)
         self._nodes = list(rows.by_owner)
         self._addresses = rows.owners()
-        self._numbering = Numbering(_hashes(rows.owners(), self._nodes))
+        self._node_hashes = _hashes(rows.owners(), self._nodes)
+        self._numbering = Numbering(self._node_hashes)
         self.out_rows: Rows = self._read_rows(rows)
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
         self._kept: dict[Any, Any] = {}
@@ -145,7 +146,7 @@ class ConvertedGraph:
         if copied is not None:
             return copied
         chosen = np.arange(len(self)) if numbers is None else numbers
-        filled = fill_dict(self._addresses, chosen, values)
+        filled = fill_dict(self._addresses, self._node_hashes, chosen, values)
         return dict(zip(self.nodes_of(chosen), values.tolist(), strict=True)) if filled is None else filled
 
     def sets_by_label(self, labels: Array) -> list[set[Any]]:

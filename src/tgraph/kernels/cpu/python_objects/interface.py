@@ -1,4 +1,6 @@
-"""What kernels call to read and make Python objects: functions of Python's stable C interface, found by their names.
+"""What kernels call to read and make Python objects: functions of Python's C interface, found by their names.
+
+All are of the stable interface but two, which are used where Python has them.
 
 An object is its address, `id(object)`. Whoever calls a kernel keeps the objects alive; the kernel keeps the GIL (`JIT`
 here, and not that of `team`), so that nobody changes them meanwhile. Kernels call nothing that could run Python code of
@@ -7,8 +9,10 @@ a user before they have read what they came for. A kernel that fails returns so 
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import sysconfig
+from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
@@ -53,6 +57,29 @@ float_value = _function("PyFloat_AsDouble", types.float64, _object)
 release = _function("Py_DecRef", types.void, _object)
 error_occurred = _function("PyErr_Occurred", _object)
 clear_error = _function("PyErr_Clear", types.void)
+
+
+if hasattr(ctypes.pythonapi, "_PyDict_SetItem_KnownHash"):
+    _set_item_hashed = _function("_PyDict_SetItem_KnownHash", _status, _object, _object, _object, types.intp)
+
+    @njit(**JIT)
+    def set_item_hashed(dictionary, key, value, key_hash):
+        """Set an item whose key has this hash; negative = failed."""
+        return _set_item_hashed(dictionary, key, value, key_hash)
+
+else:
+
+    @njit(**JIT)
+    def set_item_hashed(dictionary, key, value, key_hash):
+        """Set an item; negative = failed."""
+        return set_item(dictionary, key, value)
+
+
+def empty_dict(size: int) -> dict[Any, Any]:
+    """Return a dictionary with room for so many items, where Python can make one."""
+    if not hasattr(ctypes.pythonapi, "_PyDict_NewPresized"):
+        return {}
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(("_PyDict_NewPresized", ctypes.pythonapi))(size)
 
 
 @intrinsic

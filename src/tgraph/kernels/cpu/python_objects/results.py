@@ -15,13 +15,14 @@ from tgraph.kernels.cpu.python_objects.interface import (
     WORD_BYTES,
     ask_for,
     clear_error,
+    empty_dict,
     float_new,
     int_new,
     list_append,
     put_word,
     release,
     set_add,
-    set_item,
+    set_item_hashed,
     set_new,
     word_at,
 )
@@ -30,18 +31,20 @@ from tgraph.runtime.protocol import Array
 FAILED = -1
 
 
-def fill_dict(keys: Array, chosen: Array, values: Array) -> dict[Any, Any] | None:
+def fill_dict(keys: Array, hashes: Array, chosen: Array, values: Array) -> dict[Any, Any] | None:
     """Return a dictionary from the objects at the addresses `keys[chosen]`, in that order, to the values, int or float.
 
-    None if it cannot be filled: out of memory, or a key that cannot be hashed.
+    `hashes` are those of the keys. None if it cannot be filled: out of memory, or keys cannot be compared.
 
     >>> names = ["a", "b"]
-    >>> fill_dict(np.array([id(name) for name in names]), np.array([1, 0]), np.array([0.5, 2.0]))
+    >>> keys, hashes = np.array([id(name) for name in names]), np.array([hash(name) for name in names])
+    >>> fill_dict(keys, hashes, np.array([1, 0]), np.array([0.5, 2.0]))
     {'b': 0.5, 'a': 2.0}
     """
-    result: dict[Any, Any] = {}
+    result = empty_dict(chosen.size)
     fill, dtype = (_fill_floats, np.float64) if values.dtype.kind == "f" else (_fill_ints, np.int64)
-    return None if fill(id(result), keys, _wide(chosen), np.ascontiguousarray(values, dtype)) == FAILED else result
+    status = fill(id(result), keys, hashes, _wide(chosen), np.ascontiguousarray(values, dtype))
+    return None if status == FAILED else result
 
 
 def fill_copy(blank: dict[Any, None], keys: Array, values: Array) -> dict[Any, Any] | None:
@@ -81,21 +84,23 @@ def _wide(numbers: Array) -> Array:
 
 
 @njit(**JIT)
-def _fill_floats(result, keys, chosen, values):
+def _fill_floats(result, keys, hashes, chosen, values):
     """Fills the dictionary."""
     for place in range(chosen.size):
         ask_for(keys[chosen[min(place + AHEAD, chosen.size - 1)]])
-        if _put(result, keys[chosen[place]], float_new(values[place])) == FAILED:
+        number = chosen[place]
+        if _put(result, keys[number], float_new(values[place]), hashes[number]) == FAILED:
             return FAILED
     return 0
 
 
 @njit(**JIT)
-def _fill_ints(result, keys, chosen, values):
+def _fill_ints(result, keys, hashes, chosen, values):
     """Fills the dictionary."""
     for place in range(chosen.size):
         ask_for(keys[chosen[min(place + AHEAD, chosen.size - 1)]])
-        if _put(result, keys[chosen[place]], int_new(values[place])) == FAILED:
+        number = chosen[place]
+        if _put(result, keys[number], int_new(values[place]), hashes[number]) == FAILED:
             return FAILED
     return 0
 
@@ -153,9 +158,9 @@ def _replace_ints(place, size, keys, values, none):
 
 
 @njit(**JIT)
-def _put(dictionary, key, value):
+def _put(dictionary, key, value, key_hash):
     """Sets an item and releases the value, 0 = there was no memory for it."""
-    status = FAILED if value == 0 else set_item(dictionary, key, value)
+    status = FAILED if value == 0 else set_item_hashed(dictionary, key, value, key_hash)
     if value != 0:
         release(value)
     if status < 0:
