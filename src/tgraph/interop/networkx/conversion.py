@@ -40,9 +40,9 @@ def from_networkx(
     """
     if not hasattr(graph, "is_multigraph"):
         raise InvalidArgumentError(f"graph is a {type(graph).__name__}; give a NetworkX graph")
-    nodes = list(graph)
-    is_simple = hasattr(graph, "_adj") and not graph.is_multigraph()
+    is_simple = hasattr(graph, "_adj") and hasattr(graph, "__networkx_cache__") and not graph.is_multigraph()
     converted = ConvertedGraph(graph) if is_simple else None  # reads the adjacency without a step of Python's per edge
+    nodes = list(graph if converted is None else converted)
     built = from_edges(
         *_ends(graph, nodes, converted),
         None if weight is None else _edge_weights(graph, weight, default_weight, converted),
