@@ -102,11 +102,11 @@ def measure(graph: Any, task: str, backend: str, runs: int = RUNS) -> tuple[floa
 
 
 def warm_up(task: str, backend: str) -> None:
-    """Compile what a task needs, on a small graph."""
-    graph = nx.gnm_random_graph(200, 1000, seed=1, directed=task not in WITHOUT_DIRECTION)
-    nx.set_edge_attributes(graph, 1, "cost")
-    for kind in (graph, nx.Graph(graph)):
-        measure(kind, task, backend)
+    """Compile what a task needs, on small graphs, one of which has hubs."""
+    for graph in (nx.gnm_random_graph(200, 1000, seed=1), nx.barabasi_albert_graph(1000, 12, seed=1)):
+        nx.set_edge_attributes(graph, 1, "cost")
+        for kind in (graph,) if task in WITHOUT_DIRECTION else (graph, graph.to_directed()):
+            measure(kind, task, backend)
 
 
 def is_same(found: Any, expected: Any) -> bool:

@@ -58,6 +58,29 @@ def test_no_memory_is_shared() -> None:
     assert (graph.weights.tolist(), graph.out_targets.tolist()) == ([3, 4], [1, 0])
 
 
+@pytest.mark.parametrize("runtime", ["numpy", "torch"])
+def test_memory_is_shared_on_demand(runtime: str) -> None:
+    matrix = sp.csr_array(np.array([[0, 3.0], [4.0, 0]]))
+    graph = from_scipy(matrix, copy=False, runtime=runtime)
+    _, targets, weights = graph.adjacency("out").to_numpy()
+    assert np.shares_memory(targets, matrix.indices)
+    assert np.shares_memory(weights, matrix.data)
+    result = to_scipy(graph, copy=False)
+    assert np.shares_memory(result.indices, matrix.indices)
+    assert np.shares_memory(result.data, matrix.data)
+    assert (result @ np.array([1.0, 2.0])).tolist() == [6.0, 4.0]
+    with pytest.raises(ValueError, match="read-only"):
+        result.data[:] = 7
+
+
+def test_what_does_not_fit_is_copied() -> None:
+    matrix = sp.csr_array(np.array([[0, 3], [4, 0]], np.int8))
+    graph = from_scipy(matrix, copy=False, runtime="numpy")
+    assert graph.weights.dtype == np.int32
+    assert np.shares_memory(graph.out_targets, matrix.indices)
+    assert from_scipy(matrix.tocsc(), copy=False, runtime="numpy").weights.tolist() == [3, 4]
+
+
 def test_weights_and_directions() -> None:
     assert from_scipy(sp.eye_array(3, dtype=bool)).weights is None
     assert from_scipy(sp.eye_array(3), weights=None).weights is None

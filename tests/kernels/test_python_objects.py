@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
+from tgraph.kernels.cpu.python_objects import results
+from tgraph.kernels.cpu.python_objects.results import ITEMS_ARE_KNOWN, fill_copy, fill_dict, fill_sets
 from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 
 Rows = dict[Any, dict[Any, Any]]
+
+
+def hashes(objects: list[Any]) -> np.ndarray:
+    return np.array([hash(item) for item in objects], np.int64)
 
 
 def addresses(objects: list[Any]) -> np.ndarray:
@@ -28,9 +33,9 @@ def test_rows_are_read_in_order(kind: Any) -> None:
     read = DictRows(rows)
     assert read.offsets.tolist() == [0, *np.cumsum([len(row) for row in rows.values()]).tolist()]
     assert read.owners().tolist() == [id(owner) for owner in rows]
-    hashes = hashes_of(read.keys())
-    assert hashes is not None
-    assert hashes.tolist() == [hash(key) for row in rows.values() for key in row]
+    found = hashes_of(read.keys())
+    assert found is not None
+    assert found.tolist() == [hash(key) for row in rows.values() for key in row]
 
 
 def test_nothing_at_all() -> None:
@@ -40,7 +45,7 @@ def test_nothing_at_all() -> None:
     assert rows.keys().size == 0
     assert numbers is not None
     assert numbers.size == 0
-    assert fill_dict(addresses([]), np.empty(0, np.int64), np.empty(0)) == {}
+    assert fill_dict(addresses([]), hashes([]), np.empty(0, np.int64), np.empty(0)) == {}
     assert fill_sets(addresses([]), np.empty(0, np.int64), np.array([0])) == []
 
 
@@ -95,11 +100,59 @@ def test_numbers_that_are_missing() -> None:
 )
 def test_dictionaries_are_filled(values: np.ndarray) -> None:
     names = ["a", (1, 2), 10**20]
-    found = fill_dict(addresses(names), np.array([2, 0, 1], np.int32), values)
+    found = fill_dict(addresses(names), hashes(names), np.array([2, 0, 1], np.int32), values)
     expected = dict(zip([names[2], names[0], names[1]], values.tolist(), strict=True))
     assert found == expected
     assert list(found.items()) == list(expected.items())
     assert {type(value) for value in found.values()} == {type(values.tolist()[0])}
+
+
+MANY = [
+    1,
+    2,
+    5,
+    6,
+    200,
+    50_000,
+]  # keys: items of small and large dictionaries have places of different sizes before them
+
+
+def test_keys_with_one_hash_are_told_apart() -> None:
+    names = [-1, -2, *(i * (2**61 - 1) for i in range(1, 6))]  # the hash of -1 is -2, that of the others 0
+    chosen = np.arange(len(names))
+    found = fill_dict(addresses(names), hashes(names), chosen, chosen)
+    assert found == {name: i for i, name in enumerate(names)}
+
+
+@pytest.mark.skipif(not ITEMS_ARE_KNOWN, reason="it is not known where this Python keeps the items of a dictionary")
+@pytest.mark.parametrize("kind", [int, str, lambda i: -7 * i, lambda i: (i,), lambda i: str(i) if i % 2 else i])
+@pytest.mark.parametrize("count", MANY)
+def test_copies_are_filled(count: int, kind: Any) -> None:
+    names = [kind(i) for i in range(count)]
+    random.Random(count).shuffle(names)
+    blank: dict[Any, None] = dict.fromkeys(names)
+    for values in (np.arange(count) * 7, np.arange(count, dtype=np.int32), np.linspace(0.0, 1.0, count)):
+        found = fill_copy(blank, addresses(names), values)
+        assert found is not None
+        assert list(found.items()) == list(zip(names, values.tolist(), strict=True))
+        assert {type(value) for value in found.values()} == {type(values.tolist()[0])}
+        found["new"] = found.pop(names[0])  # it is a dictionary like any other
+        assert found["new"] == values[0]
+        assert len(found) == count
+    assert set(blank.values()) == {None}
+
+
+def test_copies_with_other_items_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a", "b", "c"]
+    blank: dict[Any, None] = dict.fromkeys(names)
+    assert fill_copy({}, addresses([]), np.empty(0)) is None
+    assert fill_copy(blank, addresses(["b", "a", "c"]), np.ones(3)) is None  # not in this order
+    assert fill_copy({**blank, "b": 5}, addresses(names), np.ones(3)) is None  # type: ignore[dict-item]
+    del blank["b"]
+    assert fill_copy(blank, addresses(names), np.ones(3)) is None
+    assert blank == {"a": None, "c": None}
+    monkeypatch.setattr(results, "ITEMS_ARE_KNOWN", False)
+    assert fill_copy(dict.fromkeys(names), addresses(names), np.ones(3)) is None
 
 
 class Unfriendly:
@@ -118,7 +171,6 @@ class Unfriendly:
 def test_a_key_that_cannot_be_hashed_leaves_no_exception() -> None:
     key = Unfriendly()
     hash(key)
-    assert fill_dict(addresses([key]), np.array([0]), np.array([1.5])) is None
     assert fill_sets(addresses([key]), np.array([0]), np.array([0, 1])) is None
     assert sys.exc_info() == (None, None, None)
 
@@ -127,7 +179,12 @@ def test_references_are_counted() -> None:
     names = [f"node {i}" for i in range(1000)]
     keys, order = addresses(names), np.arange(1000)
     before = [sys.getrefcount(name) for name in names]
-    filled = fill_dict(keys, order, order * 1000), fill_sets(keys, order, np.array([0, 10, 1000]))
+    filled = fill_dict(keys, hashes(names), order, order * 1000), fill_sets(keys, order, np.array([0, 10, 1000]))
+    assert [sys.getrefcount(name) for name in names] == [count + 2 for count in before]
+    copied = fill_copy(dict.fromkeys(names), keys, order * 1000)
+    references = sys.getrefcount(copied["node 5"]) if copied else 2
+    assert references == 2
+    del copied
     assert [sys.getrefcount(name) for name in names] == [count + 2 for count in before]
     assert filled[0] is not None
     references = sys.getrefcount(filled[0]["node 5"])

@@ -82,6 +82,14 @@ def test_the_user_finds_what_was_asked_for_and_found() -> None:
     assert "<ann>" not in text
 
 
+def test_vertices_without_edges_do_not_take_the_picture() -> None:
+    graph = tg.from_edges([0, 1, 5], [1, 2, 5], num_vertices=9, runtime="numpy")  # 5 has an edge to itself alone
+    text = page(tg.pagerank(graph))
+    assert "Not shown: 6 vertices without edges to others." in text
+    assert text.split('aria-label="the graph"')[1].count("<circle") == 3
+    assert 'aria-label="the graph"' not in page(tg.wcc(tg.from_edges([], [], num_vertices=3, runtime="numpy")))
+
+
 def test_bytes_are_shown_by_way_of_transfer() -> None:
     trace = Trace("out_of_memory")
     for moved in ({"compact": 4096, "filter": 10}, {"filter": 20}):

@@ -19,6 +19,7 @@ def from_scipy(
     labels: Any = None,
     weights: str | None = "auto",
     *,
+    copy: bool = True,
     runtime: str | None = None,
     device: str | None = None,
 ) -> Graph:
@@ -32,6 +33,9 @@ def from_scipy(
         directed: False where the matrix is symmetric and each pair of entries is one edge.
         labels: The user's ids of the rows, or None for 0, 1, 2, ...
         weights: `"auto"`: the entries are the weights, unless they are of type bool. None: no weights.
+        copy: False shares the memory of a matrix in the layout csr, which must not be changed any more: column numbers
+            of 32 bits, and entries of float32, float64, int32 or int64. What does not fit is copied, and so are the
+            offsets of rows, which have 64 bits here, unless they have 64 bits there.
         runtime: The tensor runtime of the graph, the configured one if None.
         device: The device of the tensors, the configured one if None.
 
@@ -46,16 +50,21 @@ def from_scipy(
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise InvalidArgumentError(f"matrix has the shape {matrix.shape}; the matrix of a graph is square")
     use_weights = weights == "auto" and matrix.dtype.kind != "b"
-    rows = _rows(matrix, use_weights)
+    rows = _rows(matrix, use_weights, copy)
     return from_csr(*rows, directed=directed, labels=labels, runtime=runtime, device=device)
 
 
-def to_scipy(graph: Graph) -> Any:
-    """Return the adjacency matrix as a `scipy.sparse.csr_array` that shares no memory with the graph.
+def to_scipy(graph: Graph, *, copy: bool = True) -> Any:
+    """Return the adjacency matrix as a `scipy.sparse.csr_array`.
 
     Entries are the weights, or True for a graph without weights; an undirected edge is two entries. Parallel edges
     stay separate entries, which SciPy adds up where it needs to (`sum_duplicates`). Row i belongs to the vertex
     `graph.vertex_labels[i]`.
+
+    Args:
+        graph: On the CPU or another device.
+        copy: False shares the memory of column numbers and weights with the graph, if it is on the CPU and has fewer
+            than 2^31 stored edges; SciPy cannot write to them then. Offsets are copied: SciPy has them in 32 bits.
 
     >>> import tgraph as tg
     >>> to_scipy(tg.from_edges([0, 1], [1, 2], weights=[5, 7])).toarray().tolist()
@@ -67,14 +76,24 @@ def to_scipy(graph: Graph) -> Any:
         raise MissingDependencyError("scipy", "to_scipy") from error
     offsets, targets, weights = graph.adjacency("out").to_numpy()
     values = np.ones(targets.size, bool) if weights is None else weights
-    return csr_array((values, targets, offsets), shape=(graph.num_vertices, graph.num_vertices), copy=True)
+    if targets.size <= np.iinfo(targets.dtype).max:  # SciPy has one type for both
+        offsets = offsets.astype(targets.dtype)
+    if not copy:
+        values, targets = _read_only(values), _read_only(targets)
+    return csr_array((values, targets, offsets), shape=(graph.num_vertices, graph.num_vertices), copy=copy)
 
 
-def _rows(matrix: Any, use_weights: bool) -> tuple[Array, Array, Array | None]:
-    """Return copies of the rows, so that later changes of the matrix do not reach the graph."""
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _rows(matrix: Any, use_weights: bool, copy: bool) -> tuple[Array, Array, Array | None]:
+    """Return the rows; with `copy`, later changes of the matrix do not reach the graph."""
     if matrix.format == "csr":
-        weights = as_weights(matrix.data).copy() if use_weights else None
-        return matrix.indptr.copy(), matrix.indices.copy(), weights
+        rows = matrix.indptr, matrix.indices, as_weights(matrix.data) if use_weights else None
+        return (rows[0].copy(), rows[1].copy(), None if rows[2] is None else rows[2].copy()) if copy else rows
     if matrix.format == "bsr":
         matrix = matrix.tocsr(copy=True)
         matrix.eliminate_zeros()

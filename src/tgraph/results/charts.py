@@ -156,10 +156,10 @@ def _frame(
 def _short(number: float) -> str:
     """Return a number in few signs.
 
-    >>> _short(12_345_678), _short(0.00123), _short(7.0)
-    ('12.3 M', '0.00123', '7')
+    >>> _short(12_345_678), _short(7_071.0), _short(0.00123), _short(7.0)
+    ('12.3 M', '7,071', '0.00123', '7')
     """
     for size, letter in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e4, " k")):
         if abs(number) >= size:
             return f"{number / (size if size != 1e4 else 1e3):.3g}{letter}"
-    return f"{number:.3g}"
+    return f"{number:,.0f}" if abs(number) >= 1e3 else f"{number:.3g}"

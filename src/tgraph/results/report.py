@@ -36,11 +36,12 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 72rem; p
 h1 { font-size: 1.6rem; margin: .5rem 0; } h2 { font-size: 1.2rem; margin: 1.5rem 0 .5rem; }
 h3 { font-size: 1rem; margin: 0 0 .5rem; }
 .grid { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); }
-svg { width: 100%; height: auto; } svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
+svg { width: 100%; max-width: 40rem; height: auto; } svg text { fill: currentColor; font: 12px system-ui, sans-serif; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem .8rem .2rem 0; text-align: right; vertical-align: top; white-space: nowrap; }
 td:first-child, th:first-child { text-align: left; } tr + tr { border-top: 1px solid #8884; }
 .facts td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+.facts td:first-child { white-space: nowrap; overflow-wrap: normal; }
 """
 
 
@@ -147,9 +148,16 @@ def _picture(result: Result) -> str:
     undirected = graph.to("numpy").symmetrize() if graph.directed else graph.to("numpy")
     offsets, neighbors, _ = undirected.adjacency("out").to_numpy()
     sources = np.repeat(np.arange(graph.num_vertices), np.diff(offsets))
-    once = sources < neighbors
-    places = place_vertices(offsets, neighbors)
-    return charts.network("the graph", places, sources[once], neighbors[once], _shades(result.to_numpy()))
+    sources, neighbors = sources[sources != neighbors], neighbors[sources != neighbors]
+    joined, sources = np.unique(sources, return_inverse=True)  # those without edges would take the room of the others
+    if not joined.size:
+        return ""
+    neighbors = np.searchsorted(joined, neighbors)
+    offsets = np.searchsorted(sources, np.arange(joined.size + 1))
+    once, places = sources < neighbors, place_vertices(offsets, neighbors)
+    drawn = charts.network("the graph", places, sources[once], neighbors[once], _shades(result.to_numpy())[joined])
+    lone = graph.num_vertices - joined.size
+    return f"{drawn}<p>Not shown: {lone:,} vertices without edges to others.</p>" if lone else drawn
 
 
 def _shades(values: Array) -> Array:

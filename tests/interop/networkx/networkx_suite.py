@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
-OPTIONS = ("-p", "suite_counter", "-p", "no:cacheprovider", "-q", "--tb=short")
+OPTIONS = ("-c", os.devnull, "-p", "suite_counter", "-p", "no:cacheprovider", "-q", "--tb=short")  # no settings of ours
 FAMILIES = (  # where most of the functions that run here are tested; all of the suite takes three times as long
     "algorithms/assortativity",
     "algorithms/bipartite/tests/test_basic.py",

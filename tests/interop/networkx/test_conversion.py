@@ -45,6 +45,18 @@ def test_every_class(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", CLASSES)
+def test_views(kind: Any) -> None:
+    other = kind([(i, (i * i + 1) % 40, {"weight": i}) for i in range(40)])
+    view = other.subgraph([39, 3, 10, 1, 2, 26, 5, 0])  # its nodes come in the order of a set
+    graph = from_networkx(view)
+    sources, targets, weights = (column.tolist() for column in graph.edges())
+    ends = tuple if graph.directed else frozenset
+    found = [(ends(pair), weight) for *pair, weight in zip(sources, targets, weights, strict=True)]
+    expected = [(ends(pair), weight) for *pair, weight in view.edges(data="weight")]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
 def test_agrees_with_its_own_matrix(kind: Any) -> None:
     other = kind(nx.gnm_random_graph(20, 40, seed=1, directed=True))
     for i, (_, _, data) in enumerate(other.edges(data=True)):

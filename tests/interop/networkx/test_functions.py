@@ -224,6 +224,25 @@ def test_louvain_makes_networkxs_moves(kind: Any, weight: Callable[[random.Rando
     )
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("edges", [0, 150, 400, 4000])
+def test_components_of_many_nodes(edges: int, directed: bool) -> None:
+    graph = nx.gnm_random_graph(300, edges, seed=edges, directed=directed)  # from lone nodes to one large set
+    function = nx.weakly_connected_components if directed else nx.connected_components
+    assert list(function(graph, backend="tgraph")) == list(function(graph))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_pagerank_by_two_threads(directed: bool) -> None:
+    graph = nx.gnm_random_graph(3000, 120_000, seed=1, directed=directed)
+    graph.add_nodes_from(range(3000, 3100))  # sinks
+    converted = backend.convert_from_nx(graph)
+    for options in ({}, {"personalization": {7: 2, 3050: 1}, "nstart": {1: 1.0}, "alpha": 0.5, "tol": 1e-9}):
+        assert_same(nx.pagerank(converted, **options), nx.pagerank(graph, **options))
+    with pytest.raises(nx.PowerIterationFailedConvergence):
+        nx.pagerank(converted, max_iter=1)
+
+
 @pytest.mark.parametrize("ids", [int, lambda i: 3 * i - 5, lambda i: -i, lambda i: 10**12 * i, str, lambda i: (i, "x")])
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
 def test_views_and_other_dictionaries_are_converted(kind: Any, ids: Callable[[int], Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from tgraph.errors import InvalidArgumentError, MissingDependencyError
 from tgraph.graph import Graph, from_edges
 from tgraph.graph.labels import object_array
+from tgraph.interop.networkx.graph import ConvertedGraph, dict_rows
 from tgraph.runtime import Array
 
 
@@ -39,14 +40,12 @@ def from_networkx(
     """
     if not hasattr(graph, "is_multigraph"):
         raise InvalidArgumentError(f"graph is a {type(graph).__name__}; give a NetworkX graph")
-    nodes = list(graph)
-    numbers = {node: number for number, node in enumerate(nodes)}
-    ends = [(numbers[source], numbers[target]) for source, target in graph.edges()]
-    pairs = np.asarray(ends, np.int64).reshape(-1, 2)
+    is_simple = hasattr(graph, "_adj") and hasattr(graph, "__networkx_cache__") and not graph.is_multigraph()
+    converted = ConvertedGraph(graph) if is_simple else None  # reads the adjacency without a step of Python's per edge
+    nodes = list(graph if converted is None else converted)
     built = from_edges(
-        pairs[:, 0],
-        pairs[:, 1],
-        None if weight is None else _edge_weights(graph, weight, default_weight),
+        *_ends(graph, nodes, converted),
+        None if weight is None else _edge_weights(graph, weight, default_weight, converted),
         directed=graph.is_directed(),
         num_vertices=len(nodes),
         runtime=runtime,
@@ -86,7 +85,22 @@ def to_networkx(graph: Graph, weight: str = "weight") -> Any:
     return result
 
 
-def _edge_weights(graph: Any, weight: str, default_weight: float | None) -> list[Any] | None:
+def _ends(graph: Any, nodes: list[Any], converted: ConvertedGraph | None) -> tuple[Array, Array]:
+    """Return the numbers of both ends of all edges, in NetworkX's order."""
+    if converted is not None:
+        return converted.sources[converted.once], converted.out_rows[1][converted.once]
+    numbers = {node: number for number, node in enumerate(nodes)}
+    ends = [(numbers[source], numbers[target]) for source, target in graph.edges()]
+    pairs = np.asarray(ends, np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _edge_weights(graph: Any, weight: str, default_weight: float | None, converted: ConvertedGraph | None) -> Any:
+    """Return the weights in NetworkX's order, None if there are none."""
+    if converted is not None and converted.num_arcs and isinstance(weight, str):
+        weights = dict_rows(graph._adj).numbers(weight, default_weight)
+        if weights is not None:
+            return weights[converted.once]
     found = [data.get(weight, default_weight) for _, _, data in graph.edges(data=True)]
     missing = sum(value is None for value in found)
     if missing == len(found) and default_weight is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
@@ -14,13 +14,15 @@ from tgraph.graph import Graph, from_csr
 from tgraph.graph.labels import object_array
 from tgraph.interop.networkx.numbering import Numbering
 from tgraph.kernels.cpu.csr import merge_duplicates, mirror_rows, transpose
-from tgraph.kernels.cpu.python_objects.results import fill_dict, fill_sets
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import pack_edges
+from tgraph.kernels.cpu.python_objects.results import fill_copy, fill_dict, fill_sets
 from tgraph.kernels.cpu.python_objects.rows import DictRows, hashes_of
 from tgraph.runtime import Array
 
 BACKEND = "tgraph"
 Rows = tuple[Array, Array]
 WeightedRows = tuple[Array, Array, "Array | None"]
+MOST = 0.75  # of the nodes in one set: it is then made of a copy of all
 MAX_SUM = 2**62  # of whole weights: a path's length stays below
 
 
@@ -46,16 +48,17 @@ class ConvertedGraph:
         self.original = original
         self.directed: bool = original.is_directed()
         self.multigraph: bool = original.is_multigraph()
-        rows = _dict_rows(original._adj)
+        rows = dict_rows(original._adj)
         self._nodes = list(rows.by_owner)
         self._addresses = rows.owners()
-        self._numbering = Numbering(_hashes(rows.owners(), self._nodes))
+        self._node_hashes = _hashes(rows.owners(), self._nodes)
+        self._numbering = Numbering(self._node_hashes)
         self.out_rows: Rows = self._read_rows(rows)
-        self._marker = object()
         self._attributes: dict[tuple[Any, Any, str], Array] = {}
+        self._kept: dict[Any, Any] = {}
         self._ascending: dict[Any, WeightedRows] = {}
-        if original.__networkx_cache__ is not None:
-            original.__networkx_cache__[BACKEND] = self._marker
+        cache = original.__networkx_cache__  # forgets what it holds when the graph changes
+        self._marker = object() if cache is None else cache.setdefault(BACKEND, object())
 
     # --- what NetworkX asks of a graph -------------------------------------------------------------------------------
     def is_directed(self) -> bool:
@@ -84,6 +87,12 @@ class ConvertedGraph:
         except TypeError:
             return False
 
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make()` returned when the key was asked for first."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
     # --- nodes and numbers -------------------------------------------------------------------------------------------
     @cached_property
     def nodes(self) -> Array:
@@ -94,6 +103,16 @@ class ConvertedGraph:
     def numbers(self) -> dict[Any, int]:
         """The number of every node."""
         return {node: number for number, node in enumerate(self._nodes)}
+
+    @cached_property
+    def _blank(self) -> dict[Any, None]:
+        """All nodes, to be copied: that is faster than to fill a dictionary or a set."""
+        return dict.fromkeys(self._nodes)
+
+    @cached_property
+    def _all_nodes(self) -> set[Any]:
+        """As `_blank`."""
+        return set(self._nodes)
 
     def _find(self, node: Any) -> int:
         """Return the number of a node, -1 if there is none."""
@@ -123,9 +142,28 @@ class ConvertedGraph:
 
     def by_node(self, values: Array, numbers: Array | None = None) -> dict[Any, Any]:
         """Return a dictionary of values, whole or floating, by the nodes with these numbers, None = all, in order."""
+        copied = fill_copy(self._blank, self._addresses, values) if numbers is None else None
+        if copied is not None:
+            return copied
         chosen = np.arange(len(self)) if numbers is None else numbers
-        filled = fill_dict(self._addresses, chosen, values)
+        filled = fill_dict(self._addresses, self._node_hashes, chosen, values)
         return dict(zip(self.nodes_of(chosen), values.tolist(), strict=True)) if filled is None else filled
+
+    def sets_by_label(self, labels: Array) -> list[set[Any]]:
+        """Return the nodes of every label as sets, labels `[V]` ascending; they are from 0 up and may leave gaps."""
+        counts = np.bincount(labels)
+        used = np.flatnonzero(counts)
+        sizes = counts[used]
+        largest = int(sizes.argmax()) if used.size else 0
+        if not used.size or sizes[largest] < MOST * len(self):
+            return self.sets_of(np.argsort(labels, kind="stable"), _ends(sizes))
+        others = np.flatnonzero(labels != used[largest])
+        others = others[np.argsort(labels[others], kind="stable")]
+        sizes[largest] = 0
+        sets = self.sets_of(others, _ends(sizes))
+        sets[largest] = self._all_nodes.copy()
+        sets[largest].difference_update(map(self._nodes.__getitem__, others.tolist()))
+        return sets
 
     def sets_of(self, numbers: Array, ends: Array) -> list[set[Any]]:
         """Return sets of the nodes with these numbers, divided at `ends`, the first of which is 0."""
@@ -164,7 +202,7 @@ class ConvertedGraph:
         if not self.directed:
             return self.out_rows
         self._check_unchanged()
-        return self._read_rows(_dict_rows(self.original._pred))
+        return self._read_rows(dict_rows(self.original._pred))
 
     @cached_property
     def any_order_in_rows(self) -> Rows:
@@ -233,6 +271,13 @@ class ConvertedGraph:
         """Return `out_rows` or `in_rows`."""
         return self.out_rows if along == "out" else self.in_rows
 
+    def packed_edges(self, name: Any, along: str) -> Array | None:
+        """Return neighbours and weights in one array, see `pack_edges`, None if weights are not small whole numbers."""
+        return self.kept(
+            ("packed", name, along if self.directed else "out"),
+            lambda: pack_edges(self.rows(along)[1], self.weights(name, along=along)),
+        )
+
     def float_weights(self, name: Any) -> Array:
         """Return an edge attribute as float64 `[E]`; whole and other numbers may be mixed."""
         if name is None:
@@ -259,7 +304,7 @@ class ConvertedGraph:
         if self.multigraph:
             raise LeaveToNetworkX
         self._check_unchanged()
-        rows = _dict_rows(self.original._adj if along == "out" else self.original._pred)
+        rows = dict_rows(self.original._adj if along == "out" else self.original._pred)
         weights = rows.numbers(name, default, as_floats=mixed) if type(name) is str else None
         if weights is None or not _is_computable(weights):
             raise LeaveToNetworkX
@@ -278,7 +323,12 @@ class ConvertedGraph:
         return rows.offsets, self._numbering.numbers_of(_hashes(rows.keys(), neighbors))
 
 
-def _dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
+def _ends(sizes: Array) -> Array:
+    """Return where parts of these sizes begin, one behind the other, with the end."""
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def dict_rows(adjacency: Mapping[Any, Any]) -> DictRows:
     """Return the rows of an adjacency; of a copy if it is not made of plain dictionaries, such as that of a view."""
     if type(adjacency) is dict:
         try:

@@ -46,12 +46,17 @@ def count_triangles(
     [1, 1, 1, 0]
     """
     watch = watch or Watch()
-    if is_sorted and reverse is None and _mean_degree_of_ends(rows[0], watch) <= MERGED_DEGREE:
+    if is_sorted and reverse is None and are_rows_merged(rows[0], watch):
         merged = _merge_rows(rows, watch)
         if merged is not None:
             return merged
     half = build_half_graph(rows, reverse, is_sorted, False, watch)
     return count_by_rank(half, watch)[half.ranks]
+
+
+def are_rows_merged(offsets: Array, watch: Watch) -> bool:
+    """Say whether degrees are so small and even that no half graph is made of ascending rows with these offsets."""
+    return _mean_degree_of_ends(offsets, watch) <= MERGED_DEGREE
 
 
 def count_by_rank(half: HalfGraph, watch: Watch) -> Array:

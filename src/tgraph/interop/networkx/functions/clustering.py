@@ -8,8 +8,10 @@ import numpy as np
 
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import Arguments, networkx_function
+from tgraph.kernels.cpu.half_graph import HalfGraph, build_half_graph
 from tgraph.kernels.cpu.row_overlaps import multiplied_triangles, squares
-from tgraph.kernels.cpu.triangles import count_triangles
+from tgraph.kernels.cpu.triangles import are_rows_merged, count_by_rank, count_triangles
+from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime import Array
 
 
@@ -24,8 +26,16 @@ def at_nodes(graph: ConvertedGraph, values: list[Any], nodes: Any) -> Any:
     return {node: values[graph.numbers[node]] for node in nodes if node in graph}
 
 
+def _half(graph: ConvertedGraph) -> HalfGraph | None:
+    """Return the half graph that triangles are counted on, None if the rows are as good."""
+    if are_rows_merged(graph.both_rows[0], Watch()):
+        return None
+    return build_half_graph(graph.both_rows, None, True, False, Watch())
+
+
 def _triangles(graph: ConvertedGraph) -> Array:
-    return count_triangles(graph.both_rows, None, True)
+    half = graph.kept("half", lambda: _half(graph))
+    return count_triangles(graph.both_rows, None, True) if half is None else count_by_rank(half, Watch())[half.ranks]
 
 
 def _ratios(found: Array, possible: Array) -> list[Any]:

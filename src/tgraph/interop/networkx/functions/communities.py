@@ -16,6 +16,7 @@ from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX, Rows
 from tgraph.interop.networkx.random_order import shuffled_numbers
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.csr import rows_from_edges
+from tgraph.kernels.cpu.ordered.first_pairs import first_occurrences
 from tgraph.kernels.cpu.ordered.labels import propagate
 from tgraph.kernels.cpu.ordered.louvain import move_vertices
 from tgraph.runtime import Array
@@ -73,8 +74,9 @@ class Level:
         """Return what each community adds to the modularity."""
         count = int(labels.max(initial=-1)) + 1
         outgoing, incoming = self.degrees
-        inside = labels[self.sources] == labels[self.targets]
-        weights = np.bincount(labels[self.sources][inside], self.weights[inside], count)
+        ends = labels[self.sources]
+        inside = np.flatnonzero(ends == labels[self.targets])
+        weights = np.bincount(ends[inside], self.weights[inside], count)
         total = float(outgoing.sum())
         edges, norm = (total, 1 / total**2) if self.directed else (total / 2, 1 / total**2)
         sums = np.bincount(labels, outgoing, count), np.bincount(labels, incoming, count)
@@ -85,7 +87,9 @@ class Level:
         order, degrees = shuffled_numbers(self.num_vertices, state), self.degrees
         total = sum((degrees[0] + degrees[1]).tolist()) / (2 if self.directed else 4)
         found = move_vertices(*self._neighbors(), degrees, order, total, resolution, directed=self.directed)
-        return np.unique(found, return_inverse=True)[1]
+        is_used = np.zeros(self.num_vertices, bool)
+        is_used[found] = True
+        return (np.cumsum(is_used) - 1)[found]
 
     def _neighbors(self) -> tuple[Rows, Array]:
         """Return rows without self-loops; of a directed graph outgoing edges come first, joined with edges back."""
@@ -93,7 +97,7 @@ class Level:
         sources, targets, weights = self.sources[straight], self.targets[straight], self.weights[straight]
         if self.directed:
             ends, others = np.concatenate([sources, targets]), np.concatenate([targets, sources])
-            firsts, sums = _merged(ends * self.num_vertices + others, np.concatenate([weights, weights]))
+            firsts, sums = _merged(ends, others, np.concatenate([weights, weights]), self.num_vertices)
             found = _rows(ends[firsts], others[firsts], sums, self.num_vertices)
         elif straight.all():
             found = self.rows
@@ -109,7 +113,7 @@ class Level:
         low, high = (
             (sources, targets) if self.directed else (np.minimum(sources, targets), np.maximum(sources, targets))
         )
-        firsts, sums = _merged(low * count + high, weights)
+        firsts, sums = _merged(low, high, weights, count)
         return Level(count, sources[firsts], targets[firsts], sums, self.directed)
 
 
@@ -120,25 +124,26 @@ def _rows(ends: Array, others: Array, weights: Array, num_vertices: int) -> tupl
     return offsets, neighbors, row_weights
 
 
-def _merged(keys: Array, weights: Array) -> tuple[Array, Array]:
-    """Return where each key occurs first, ascending, and the sum of its weights in their order."""
-    _, firsts, places = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    return firsts[order], np.bincount(places, weights, firsts.size)[order]
+def _merged(ends: Array, others: Array, weights: Array, num_vertices: int) -> tuple[Array, Array]:
+    """Return where each pair of vertices occurs first, ascending, and the sum of its weights in their order."""
+    first_of = first_occurrences(ends, others, num_vertices)
+    is_first = first_of == np.arange(first_of.size)
+    numbers = np.cumsum(is_first) - 1
+    firsts = np.flatnonzero(is_first)
+    return firsts, np.bincount(numbers[first_of], weights, firsts.size)
 
 
 def _first_level(graph: ConvertedGraph, weight: Any) -> Level:
+    """Return the graph itself as a level, the same object every time."""
+    return graph.kept(("level", weight), lambda: _build_first_level(graph, weight))
+
+
+def _build_first_level(graph: ConvertedGraph, weight: Any) -> Level:
     weights = graph.float_weights(weight)[graph.once]
     if weights.size and not (weights.min() >= 0 and 0 < weights.sum() < 2**52):
         raise LeaveToNetworkX
     sources, targets = graph.sources[graph.once], graph.out_rows[1][graph.once]
     return Level(len(graph), sources.astype(np.int64), targets.astype(np.int64), weights, graph.directed)
-
-
-def _sets(graph: ConvertedGraph, labels: Array) -> list[set[Any]]:
-    order = np.argsort(labels, kind="stable")
-    ends = np.concatenate([[0], np.cumsum(np.bincount(labels))])
-    return graph.sets_of(order, ends)
 
 
 def _partitions(graph: ConvertedGraph, weight: Any, resolution: Any, threshold: Any, state: Any) -> Iterator[Array]:
@@ -180,7 +185,7 @@ def louvain_communities(
     if not len(G):
         raise LeaveToNetworkX
     partitions = islice(_partitions(G, weight, resolution, threshold, seed), max_level)
-    return _sets(G, deque(partitions, maxlen=1).pop())
+    return G.sets_by_label(deque(partitions, maxlen=1).pop())
 
 
 @networkx_function(effort="heavy", generator=True, refuses=_is_odd)
@@ -189,7 +194,7 @@ def louvain_partitions(
 ) -> Any:
     if not len(G):
         raise LeaveToNetworkX
-    return (_sets(G, labels) for labels in _partitions(G, weight, resolution, threshold, seed))
+    return (G.sets_by_label(labels) for labels in _partitions(G, weight, resolution, threshold, seed))
 
 
 def _labels(graph: ConvertedGraph, communities: Any) -> Array:

@@ -9,41 +9,44 @@ import numpy as np
 from tgraph.interop.networkx.functions.breadth_first import found_from
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import networkx_function
-from tgraph.kernels.cpu.ordered.breadth_first import components, search
+from tgraph.kernels.cpu.components import smallest_connected
 from tgraph.runtime import Array
 
 
-def parts_of(graph: ConvertedGraph) -> tuple[Array, Array]:
-    """Return all vertices, component by component, and where each begins, with the end."""
-    return components(graph.out_rows, graph.any_order_in_rows)
+def labels_of(graph: ConvertedGraph) -> Array:
+    """Return the first vertex of the component of every vertex; of a directed graph the weakly connected one."""
+    return smallest_connected(*graph.out_rows, not graph.directed)
+
+
+def count_components(graph: ConvertedGraph) -> int:
+    """Return the number of components: their first vertices are labels of their own."""
+    return int((labels_of(graph) == np.arange(len(graph))).sum())
 
 
 def _is_connected(graph: ConvertedGraph) -> bool:
     if not len(graph):
         raise LeaveToNetworkX
-    if not graph.directed:
-        return search(graph.out_rows, np.array([0]))[0].size == len(graph)
-    return parts_of(graph)[1].size == 2
+    return not labels_of(graph).any()
 
 
 @networkx_function(multigraph=True, generator=True)
 def connected_components(G: Any) -> Any:
-    return G.sets_of(*parts_of(G))
+    return G.sets_by_label(labels_of(G))
 
 
 @networkx_function(multigraph=True, generator=True)
 def weakly_connected_components(G: Any) -> Any:
-    return G.sets_of(*parts_of(G))
+    return G.sets_by_label(labels_of(G))
 
 
 @networkx_function(multigraph=True)
 def number_connected_components(G: Any) -> int:
-    return parts_of(G)[1].size - 1
+    return count_components(G)
 
 
 @networkx_function(multigraph=True)
 def number_weakly_connected_components(G: Any) -> int:
-    return parts_of(G)[1].size - 1
+    return count_components(G)
 
 
 @networkx_function(multigraph=True)
@@ -75,7 +78,7 @@ def is_tree(G: Any) -> bool:
 @networkx_function()
 def is_forest(G: Any) -> bool:
     _check_has_nodes(G)
-    return G.num_edges == len(G) - (parts_of(G)[1].size - 1)
+    return G.num_edges == len(G) - count_components(G)
 
 
 @networkx_function()

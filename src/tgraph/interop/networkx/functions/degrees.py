@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.interop.networkx.functions.components import is_connected, parts_of
+from tgraph.interop.networkx.functions.components import count_components, is_connected
 from tgraph.interop.networkx.functions.strong_components import is_strongly_connected
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import networkx_function
@@ -83,7 +83,7 @@ def has_eulerian_path(G: Any, source: Any = None) -> bool:
         return int((G.degrees() % 2).sum()) == 2 and is_connected(G)
     surplus = G.out_degrees() - G.in_degrees()
     is_near = np.abs(surplus).max() <= 1 and (surplus == 1).sum() <= 1 and (surplus == -1).sum() <= 1
-    return bool(is_near) and parts_of(G)[1].size == 2
+    return bool(is_near) and count_components(G) == 1
 
 
 @networkx_function()

@@ -11,7 +11,7 @@ from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.paths import path_to, paths_by_node
 from tgraph.interop.networkx.registry import networkx_function
 from tgraph.kernels.cpu.ordered.bucket_dijkstra import NOBODY
-from tgraph.kernels.cpu.ordered.dijkstra import Settled, search
+from tgraph.kernels.cpu.ordered.dijkstra import Settled, search, search_by_buckets
 
 
 def settle(
@@ -29,6 +29,9 @@ def settle(
     if not starts.size or not (cutoff is None or isinstance(cutoff, (int, float))):
         raise LeaveToNetworkX
     goal = NOBODY if target is None else graph.number_of(target)
+    edges = graph.packed_edges(weight, along)
+    if edges is not None:
+        return search_by_buckets(graph.rows(along)[0], edges, starts, target=goal, cutoff=cutoff, ties=ties)
     weights = graph.weights(weight, along=along)
     if weights.min(initial=0) < 0:
         raise LeaveToNetworkX

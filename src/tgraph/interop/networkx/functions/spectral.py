@@ -10,6 +10,7 @@ import numpy as np
 
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import Arguments, networkx_function
+from tgraph.kernels.cpu.ordered.pagerank import iterate
 from tgraph.kernels.cpu.weighted_rows import add_neighbors
 from tgraph.runtime import Array
 
@@ -37,7 +38,12 @@ def _vector(graph: ConvertedGraph, values: Any) -> Array | None:
     return vector / vector.sum()
 
 
-@networkx_function()
+def _is_no_number(arguments: Arguments) -> bool | str:
+    numbers = isinstance(arguments["alpha"], (int, float)) and isinstance(arguments["tol"], (int, float))
+    return False if numbers and isinstance(arguments["max_iter"], int) else "alpha, tol or max_iter is no plain number"
+
+
+@networkx_function(refuses=_is_no_number)
 def pagerank(
     G: Any,
     alpha: Any = 0.85,
@@ -55,31 +61,13 @@ def pagerank(
     jumps, start, sinks = _vector(G, personalization), _vector(G, nstart), _vector(G, dangling)
     jumps = even if jumps is None else jumps
     sinks = jumps if sinks is None else sinks
-    ranks = _iterate_pagerank(G, alpha, jumps, max_iter, count * tol, even if start is None else start, weight, sinks)
+    start = even if start is None else start
+    ranks = iterate(
+        G.incoming(weight), _shares(G, weight), start, jumps, sinks, float(alpha), count * float(tol), max_iter
+    )
+    if ranks is None:
+        raise LeaveToNetworkX
     return G.by_node(ranks)
-
-
-def _iterate_pagerank(
-    graph: ConvertedGraph,
-    alpha: Any,
-    jumps: Array,
-    max_iter: int,
-    tol_l1: float,
-    ranks: Array,
-    weight: Any,
-    sinks: Array,
-) -> Array:
-    offsets, sources, weights = graph.incoming(weight)
-    shares = _shares(graph, weight)
-    is_sink = np.flatnonzero(shares == 0)
-    for _ in range(max_iter):
-        last, sums = ranks, np.zeros(len(graph))
-        add_neighbors(offsets, sources, weights, last * shares, sums)
-        lost = np.cumsum(last[is_sink])[-1] if is_sink.size else 0.0  # added one by one, as NetworkX does
-        ranks = alpha * (sums + lost * sinks) + (1 - alpha) * jumps
-        if np.absolute(ranks - last).sum() < tol_l1:
-            return ranks
-    raise LeaveToNetworkX
 
 
 def _has_start(arguments: Arguments) -> bool | str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tgraph.interop.networkx.edges import build_digraph
-from tgraph.interop.networkx.functions.components import parts_of
+from tgraph.interop.networkx.functions.components import count_components
 from tgraph.interop.networkx.graph import ConvertedGraph, LeaveToNetworkX
 from tgraph.interop.networkx.registry import Arguments, networkx_function
 from tgraph.kernels.cpu.ordered.strong_components import components
@@ -93,7 +93,7 @@ def condensation(G: Any, scc: Any = None) -> Any:
 def is_semiconnected(G: Any) -> bool:
     if not len(G):
         raise LeaveToNetworkX
-    if parts_of(G)[1].size != 2:
+    if count_components(G) != 1:
         return False
     parts = components(G.out_rows)  # a component comes after those that it leads to
     sources, targets = _crossing(G, labels_of(G, parts))

@@ -27,21 +27,6 @@ def search(rows: tuple[Array, Array], starts: Array, max_level: int = NO_LIMIT) 
     return order[:found], parents, levels
 
 
-def components(rows: tuple[Array, Array], reverse: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Return all vertices, component by component, and where each component begins, with the end, `[C+1]`.
-
-    Components come by their first vertex. Edges lead along `rows` and `reverse`, which may be the same.
-
-    >>> rows = np.array([0, 1, 1, 2]), np.array([2, 0], np.int32)
-    >>> [part.tolist() for part in components(rows, rows)]
-    [[0, 2, 1], [0, 2, 3]]
-    """
-    num_vertices = rows[0].size - 1
-    order, begins = np.empty(num_vertices, np.int64), np.empty(num_vertices + 1, np.int64)
-    count = _components(*rows, *reverse, np.zeros(num_vertices, np.bool_), order, begins)
-    return order, begins[: count + 1]
-
-
 def meet(rows: tuple[Array, Array], reverse: tuple[Array, Array], source: int, target: int) -> Array:
     """Return a shortest path, found from both ends, the end with the smaller border first; empty if there is none.
 
@@ -106,32 +91,6 @@ def _search(offsets, neighbors, starts, max_level, order, parents, levels):
                 order[last] = neighbor
                 last += 1
     return last
-
-
-@njit(**JIT)
-def _components(offsets, neighbors, in_offsets, in_neighbors, seen, order, begins):
-    """Writes seen, order and begins; returns how many components there are."""
-    count, last = 0, 0
-    for start in range(offsets.size - 1):
-        if seen[start]:
-            continue
-        begins[count] = first = last
-        count += 1
-        seen[start], order[last] = True, start
-        last += 1
-        while first < last:
-            vertex = order[first]
-            first += 1
-            for edge in range(offsets[vertex], offsets[vertex + 1]):
-                if not seen[neighbors[edge]]:
-                    seen[neighbors[edge]], order[last] = True, neighbors[edge]
-                    last += 1
-            for edge in range(in_offsets[vertex], in_offsets[vertex + 1]):
-                if not seen[in_neighbors[edge]]:
-                    seen[in_neighbors[edge]], order[last] = True, in_neighbors[edge]
-                    last += 1
-    begins[count] = last
-    return count
 
 
 @njit(**JIT)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.ordered.binary_heap import pop, push
-from tgraph.kernels.cpu.ordered.bucket_dijkstra import MAX_WEIGHT, NOBODY, UNREACHED, search_buckets
+from tgraph.kernels.cpu.ordered.bucket_dijkstra import NOBODY, empty_lengths, search_buckets
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
 NEW, WAITING, SETTLED = 0, 1, 2
+NO_LIMIT = np.iinfo(np.int64).max
+Steps = tuple[Array, Array, Array]
 
 
 class Settled(NamedTuple):
@@ -22,7 +24,7 @@ class Settled(NamedTuple):
     order: Array
     lengths: Array
     parents: Array
-    ties: tuple[Array, Array, Array]
+    ties: Steps
 
 
 def search(
@@ -44,29 +46,59 @@ def search(
     ([0, 1, 2], [0, 1, 3], [-1, 0, 1])
     """
     num_vertices, size = rows[0].size - 1, rows[1].size + starts.size
-    order = np.empty(num_vertices, np.int64)
-    lengths, parents = np.zeros(num_vertices, weights.dtype), np.full(num_vertices, NOBODY, np.int64)
-    room = size if ties else 0
-    steps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.bool_)
-    numbers, pushed = np.empty(size, np.int64), np.empty(size, np.int64)
-    what, results = (*rows, weights, starts, target), (order, lengths, parents, *steps)
-    if weights.dtype.kind == "i" and weights.min(initial=0) >= 0 and weights.max(initial=0) <= MAX_WEIGHT:
-        lengths.fill(UNREACHED)
-        buckets = 1 << int(weights.max(initial=0)).bit_length()
-        found, num_steps = search_buckets(*what, _whole_limit(cutoff), ties, numbers, pushed, buckets, *results)
-    else:
-        heap, state = np.empty(size, weights.dtype), np.zeros(num_vertices, np.int8)
-        limit = np.inf if cutoff is None else float(cutoff)
-        found, num_steps = _search(*what, limit, ties, heap, numbers, pushed, state, *results)
-    if found < 0:
-        return None
-    return Settled(order[:found], lengths, parents, (steps[0][:num_steps], steps[1][:num_steps], steps[2][:num_steps]))
+    lengths, state = np.zeros(num_vertices, weights.dtype), np.zeros(num_vertices, np.int8)
+    heap = np.empty(size, weights.dtype), np.empty(size, np.int64), np.empty(size, np.int64)
+    limit = np.inf if cutoff is None else float(cutoff)
+    results, steps = _results(num_vertices, np.int64), _room(size, ties)
+    found = _search(*rows, weights, starts, target, limit, ties, *heap, state, results[0], lengths, results[1], *steps)
+    return None if found[0] < 0 else _settled(found, *results, lengths, steps)
+
+
+def search_by_buckets(
+    offsets: Array,
+    edges: Array,
+    starts: Array,
+    *,
+    target: int = NOBODY,
+    cutoff: float | None = None,
+    ties: bool = False,
+) -> Settled:
+    """As `search`, several times faster, with neighbours and weights from `bucket_dijkstra.pack_edges`.
+
+    >>> from tgraph.kernels.cpu.ordered.bucket_dijkstra import pack_edges
+    >>> edges = pack_edges(np.array([1, 2, 2], np.int32), np.array([1, 5, 2]))
+    >>> search_by_buckets(np.array([0, 2, 3, 3]), edges, np.array([0])).lengths.tolist()
+    [0, 1, 3]
+    """
+    num_vertices, size = offsets.size - 1, edges.size + starts.size
+    lengths = empty_lengths(num_vertices)
+    results, steps = _results(num_vertices, np.int32), _room(size, ties)
+    queue = np.empty(size, np.int32), np.empty(size, np.int32)
+    what = offsets, edges, starts, target, _whole_limit(cutoff), ties
+    found = search_buckets(*what, *queue, results[0], lengths, results[1], *steps)
+    return _settled(found, results[0], results[1].astype(np.int64), lengths, steps)
+
+
+def _results(num_vertices: int, dtype: Any) -> tuple[Array, Array]:
+    """Return room for the order of vertices, and parents, at first nobody."""
+    return np.empty(num_vertices, np.int64), np.full(num_vertices, NOBODY, dtype)
+
+
+def _room(size: int, ties: bool) -> Steps:
+    """Return room for steps, if they are wanted."""
+    size = size if ties else 0
+    return np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.bool_)
+
+
+def _settled(found: tuple[int, int], order: Array, parents: Array, lengths: Array, steps: Steps) -> Settled:
+    vertices, step_parents, replaces = (step[: found[1]] for step in steps)
+    return Settled(order[: found[0]], lengths, parents, (vertices, step_parents, replaces))
 
 
 def _whole_limit(cutoff: float | None) -> int:
     """Return the largest whole number that a limit allows; nothing exceeds NaN."""
-    if cutoff is None or not cutoff < UNREACHED:
-        return UNREACHED
+    if cutoff is None or not cutoff < NO_LIMIT:
+        return NO_LIMIT
     return math.floor(max(cutoff, -1))
 
 

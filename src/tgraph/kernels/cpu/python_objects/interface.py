@@ -1,4 +1,6 @@
-"""What kernels call to read and make Python objects: functions of Python's stable C interface, found by their names.
+"""What kernels call to read and make Python objects: functions of Python's C interface, found by their names.
+
+All are of the stable interface but two, which are used where Python has them.
 
 An object is its address, `id(object)`. Whoever calls a kernel keeps the objects alive; the kernel keeps the GIL (`JIT`
 here, and not that of `team`), so that nobody changes them meanwhile. Kernels call nothing that could run Python code of
@@ -6,6 +8,11 @@ a user before they have read what they came for. A kernel that fails returns so 
 """
 
 from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
@@ -20,7 +27,12 @@ WORD_BYTES = types.intp.bitwidth // 8
 LINE_BYTES = 64  # of the cache
 ITEM_LINES = 4  # of a dictionary's items; a large one is read in order from there, which the processor notices
 TYPE_PLACE = object.__basicsize__ - WORD_BYTES  # the address of its type ends the head of every object
-ITEMS_PLACE = dict.__basicsize__ - 2 * WORD_BYTES  # the address of a dictionary's items, in CPython 3.11 to 3.14
+ITEMS_PLACE = dict.__basicsize__ - 2 * WORD_BYTES  # the address of a dictionary's items, where they are known
+ITEMS_ARE_KNOWN = (  # where Python keeps the items of a dictionary
+    sys.implementation.name == "cpython"
+    and (3, 11) <= sys.version_info[:2] <= (3, 14)
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 
 _object, _status, _size = types.intp, types.int32, types.intp
 
@@ -47,6 +59,29 @@ error_occurred = _function("PyErr_Occurred", _object)
 clear_error = _function("PyErr_Clear", types.void)
 
 
+if hasattr(ctypes.pythonapi, "_PyDict_SetItem_KnownHash"):
+    _set_item_hashed = _function("_PyDict_SetItem_KnownHash", _status, _object, _object, _object, types.intp)
+
+    @njit(**JIT)
+    def set_item_hashed(dictionary, key, value, key_hash):
+        """Set an item whose key has this hash; negative = failed."""
+        return _set_item_hashed(dictionary, key, value, key_hash)
+
+else:
+
+    @njit(**JIT)
+    def set_item_hashed(dictionary, key, value, key_hash):
+        """Set an item; negative = failed."""
+        return set_item(dictionary, key, value)
+
+
+def empty_dict(size: int) -> dict[Any, Any]:
+    """Return a dictionary with room for so many items, where Python can make one."""
+    if not hasattr(ctypes.pythonapi, "_PyDict_NewPresized"):
+        return {}
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_ssize_t)(("_PyDict_NewPresized", ctypes.pythonapi))(size)
+
+
 @intrinsic
 def word_at(typing_context, address):
     """Return the word at an address."""
@@ -55,6 +90,17 @@ def word_at(typing_context, address):
         return builder.load(builder.inttoptr(args[0], args[0].type.as_pointer()))
 
     return types.intp(types.intp), codegen
+
+
+@intrinsic
+def put_word(typing_context, address, word):
+    """Write the word at an address."""
+
+    def codegen(context, builder, signature, args):
+        builder.store(args[1], builder.inttoptr(args[0], args[1].type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), codegen
 
 
 @njit(**JIT)
