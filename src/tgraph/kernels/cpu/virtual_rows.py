@@ -12,7 +12,7 @@ from numba import njit
 
 from tgraph.dtypes import index_dtype
 from tgraph.kernels.cpu.atomics import fetch_add
-from tgraph.kernels.cpu.repeated_pairs import SymbolRows, sort_small
+from tgraph.kernels.cpu.symbol_rows import SymbolRows, sort_small
 from tgraph.kernels.cpu.team import JIT, part, run_team, team_size
 from tgraph.runtime.protocol import Array
 
