@@ -1,13 +1,12 @@
 """Neighbours that follow each other in many rows: such pairs are counted, and replaced by new symbols, round by round.
 
-A row is a sequence of symbols: numbers of vertices, and above them numbers of pairs of earlier symbols. One round looks
-at every pair of adjacent symbols three times: in a table of small counters that many pairs share, which tells rare
-pairs; in a hash table, which counts the others; and again in both when pairs are replaced. A pair gives way where the
-pair that begins with its second symbol is more frequent. Pairs are numbered in the order of their symbols, so the
-result does not depend on the number of threads. Whether a round is worth it is estimated from a sample before.
+A round looks at pairs of adjacent symbols three times: in a table of small counters that many pairs share, which tells
+rare pairs; in a hash table, which counts the others; and again in both when pairs are replaced. A pair gives way where
+one that overlaps with it is more frequent. Pairs are numbered in the order of their symbols, so the result does not
+depend on the number of threads. Whether a round is worth it is estimated from a sample before.
 
-Between rounds the symbols of a row may be put into another order where the order of its neighbours is known anyway
-(ascending rows): symbols that occur about equally often, first and last in the same rows, then stand side by side.
+A pair that is rare stays so while no symbols change their places, because all that a round adds are pairs with new
+symbols. So later rounds look only at those, and at pairs that gave way.
 """
 
 from __future__ import annotations
@@ -33,16 +32,17 @@ ONE, HALF = np.uint64(1), np.uint64(32)
 def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch) -> Array:
     """Replace pairs that occur at least `least` times by symbols from `first_symbol` on.
 
-    Returns the pairs, `[P, 2]`. Writes the rows. Deterministic.
+    Returns the pairs, `[P, 2]`. Writes the rows, and which pairs the next round, with the same `least`, looks at: after
+    `rows.open_all()` it is all of them. Deterministic.
 
     >>> rows = SymbolRows(np.array([5, 6, 7, 5, 6], np.uint32), np.array([0, 3]), np.array([3, 2]))
     >>> pairs = replace_pairs(rows, 2, 8, Watch())
     >>> pairs.tolist(), rows.symbols[:2].tolist(), rows.sizes.tolist()
     ([[5, 6]], [8, 7], [2, 1])
     """
-    size, rough = min(team_size(rows.most_pairs), 128), min(least, MOST_FREQUENT)
-    small = np.zeros(_table_size(2 * rows.most_pairs), np.uint8)
-    arrays = rows.symbols, rows.starts, rows.sizes, rows.open_rows, np.uint32(rows.newest)
+    size, rough = min(team_size(rows.num_pairs), 128), min(least, MOST_FREQUENT)
+    small = np.zeros(_table_size(2 * rows.num_pairs), np.uint8)
+    arrays = rows.symbols, rows.starts, rows.sizes, rows.open_rows, rows.rare_mask
     frequent = int(watch.run(_count_roughly, size, *arrays, small, rough)[COUNTERS + 8])
     keys = np.full(_table_size(2 * frequent // rough), FREE)
     counts, numbers = np.zeros(keys.size, np.int32), np.zeros(keys.size, np.uint32)
@@ -53,8 +53,8 @@ def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch)
     numbers[slots] = np.arange(first_symbol, first_symbol + slots.size)
     sizes = rows.sizes[rows.open_rows]
     longest = int(sizes.max(initial=1))
-    watch.run(_replace, size, *arrays, small, rough, keys, counts, numbers, longest)
-    rows.close_unchanged(sizes, first_symbol)
+    shared = watch.run(_replace, size, *arrays, small, rough, keys, counts, numbers, longest)
+    rows.close_unchanged(sizes, int(shared[COUNTERS + 8]))
     found = keys[slots]
     return np.stack([found >> HALF, found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
 
@@ -62,19 +62,20 @@ def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch)
 def estimate_repeated(rows: SymbolRows, length: int, least: int, watch: Watch) -> int:
     """Return about how many sequences of `length` symbols in a row occur at least `least` times, at all their places.
 
-    Exact up to `SAMPLED` sequences. Of more, those are counted whose hash is in a part of all: some of the different
-    sequences, but each of them wherever it occurs. Deterministic.
+    Those that begin with a pair which is not looked at are left out. Exact up to `SAMPLED` sequences. Of more, those are
+    counted whose hash is in a part of all: some of the different sequences, but each of them wherever it occurs.
+    Deterministic.
 
     >>> rows = SymbolRows(np.array([5, 6, 7, 5, 6], np.uint32), np.array([0, 3]), np.array([3, 2]))
     >>> estimate_repeated(rows, 2, 2, Watch()), estimate_repeated(rows, 3, 1, Watch())
     (2, 1)
     """
     sequences = np.maximum(rows.sizes[rows.open_rows] - (length - 1), 0)
-    num_sequences = min(int(sequences.sum()), rows.most_pairs)
+    num_sequences = min(int(sequences.sum()), rows.num_pairs)
     shift = max(num_sequences.bit_length() - SAMPLED.bit_length() + 1, 0)
     keys = np.full(_table_size(2 * (num_sequences >> shift)), FREE)
     counts = np.zeros(keys.size, np.int32)
-    arrays = rows.symbols, rows.starts, rows.sizes, rows.open_rows, np.uint32(rows.newest)
+    arrays = rows.symbols, rows.starts, rows.sizes, rows.open_rows, rows.rare_mask
     watch.run(_sample, team_size(num_sequences), *arrays, length, np.uint64(2**63 >> shift), keys, counts)
     return int(counts[counts >= least].sum()) << shift
 
@@ -99,13 +100,7 @@ def _pair(symbols, i):
 
 
 @njit(**JIT)
-def _is_rare(symbols, i, newest):
-    """Say whether the pair at a place was there in the round before, which left only rare ones."""
-    return symbols[i] < newest and symbols[i + 1] < newest
-
-
-@njit(**JIT)
-def _count_roughly(rank, size, shared, symbols, starts, sizes, rows, newest, small, rough):
+def _count_roughly(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, rough):
     """Writes small counters, up to `rough`, by atomic additions, and the number of places whose counter reached it."""
     mask = np.uint64(small.size - 1)
     frequent = 0
@@ -115,7 +110,7 @@ def _count_roughly(rank, size, shared, symbols, starts, sizes, rows, newest, sma
             break
         for row in rows[first:last]:
             for i in range(starts[row], starts[row] + sizes[row] - 1):
-                if _is_rare(symbols, i, newest):
+                if rare_mask[i]:
                     continue
                 slot = _mix(_pair(symbols, i)) & mask
                 before = np.int64(small[slot])
@@ -141,7 +136,7 @@ def _add(keys, counts, key, slot, mask):
 
 
 @njit(**JIT)
-def _count(rank, size, shared, symbols, starts, sizes, rows, newest, small, rough, keys, counts):
+def _count(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, rough, keys, counts):
     """Writes keys, by compare-and-swap, and counts, by atomic additions."""
     small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     while True:
@@ -150,7 +145,7 @@ def _count(rank, size, shared, symbols, starts, sizes, rows, newest, small, roug
             break
         for row in rows[first:last]:
             for i in range(starts[row], starts[row] + sizes[row] - 1):
-                if _is_rare(symbols, i, newest):
+                if rare_mask[i]:
                     continue
                 key = _pair(symbols, i)
                 bits = _mix(key)
@@ -160,7 +155,7 @@ def _count(rank, size, shared, symbols, starts, sizes, rows, newest, small, roug
 
 
 @njit(**JIT)
-def _sample(rank, size, shared, symbols, starts, sizes, rows, newest, length, limit, keys, counts):
+def _sample(rank, size, shared, symbols, starts, sizes, rows, rare_mask, length, limit, keys, counts):
     """Writes hashes of sequences below `limit`, by compare-and-swap, and counts, by atomic additions."""
     mask = np.uint64(keys.size - 1)
     while True:
@@ -169,7 +164,7 @@ def _sample(rank, size, shared, symbols, starts, sizes, rows, newest, length, li
             break
         for row in rows[first:last]:
             for i in range(starts[row], starts[row] + sizes[row] - length + 1):
-                if _is_rare(symbols, i, newest):
+                if rare_mask[i]:
                     continue
                 bits = _mix(_pair(symbols, i))
                 for j in range(i + 2, i + length):
@@ -196,13 +191,14 @@ def _find(key, small, small_mask, rough, keys, counts, mask):
 
 
 @njit(**JIT)
-def _replace(rank, size, shared, symbols, starts, sizes, rows, newest, small, rough, keys, counts, numbers, longest):
-    """Writes the rows, each by the thread that took it.
+def _replace(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, rough, keys, counts, numbers, longest):
+    """Writes the rows, each by the thread that took it, which of their pairs are rare, and how many others are left.
 
     All pairs of a row are looked up before one is replaced, so that the processor waits for many of them at a time.
     """
     small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     slots, found = np.empty(longest, np.uint64), np.zeros(longest, np.int32)
+    left = 0
     while True:
         first, last = take_rows(shared, rows.size)
         if first == last:
@@ -212,24 +208,25 @@ def _replace(rank, size, shared, symbols, starts, sizes, rows, newest, small, ro
             most = np.int32(0)
             for i in range(count - 1):
                 found[i] = 0
-                if not _is_rare(symbols, start + i, newest):
+                if not rare_mask[start + i]:
                     key = _pair(symbols, start + i)
                     slots[i], found[i] = _find(key, small, small_mask, rough, keys, counts, mask)
                     most = max(most, found[i])
             if most == 0:
                 continue
             found[count - 1] = 0
-            put, i = start, 0
+            put, i, before = start, 0, np.int32(0)
             while i < count:
-                best = i
-                while found[i] > 0 and found[best + 1] > found[best]:
-                    best += 1
-                if found[i] == 0 or (best - i) % 2 == 1:
-                    symbols[put] = symbols[start + i]
-                    put, i = put + 1, i + 1
-                    continue
-                for pair in range(i, best + 1, 2):
-                    symbols[put] = numbers[slots[pair]]
-                    put += 1
-                i = best + 2
+                symbols[put], rare_mask[put] = symbols[start + i], found[i] == 0
+                if found[i] > 0 and found[i] >= max(before, found[i + 1]):
+                    symbols[put], rare_mask[put] = numbers[slots[i]], False
+                    if put > start:
+                        rare_mask[put - 1] = False
+                    i += 1
+                before = found[i]
+                i += 1
+                put += 1
             sizes[row] = put - start
+            for i in range(start, put - 1):
+                left += not rare_mask[i]
+    fetch_add(shared, COUNTERS + 8, left)

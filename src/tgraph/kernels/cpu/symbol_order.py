@@ -12,7 +12,6 @@ from numba import njit
 from tgraph.kernels.cpu.symbol_rows import SymbolRows, sort_small, take_rows
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import Watch
-from tgraph.runtime.protocol import Array
 
 POWERS = 64  # of two
 
@@ -33,7 +32,7 @@ def put_alike_together(rows: SymbolRows, num_symbols: int, watch: Watch) -> None
     order, ranks = np.empty(num_found, np.uint32), np.empty(num_symbols, np.uint32)
     _order_symbols(found[:num_found], uses, order, ranks)
     arrays = rows.symbols, rows.starts, rows.sizes, rows.open_rows
-    watch.run(_order_rows, team_size(rows.most_pairs), *arrays, ranks, order)
+    watch.run(_order_rows, team_size(rows.num_pairs), *arrays, ranks, order)
 
 
 @njit(**JIT)

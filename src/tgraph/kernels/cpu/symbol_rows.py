@@ -23,16 +23,15 @@ ROWS_PER_CHUNK = 1 << 10
 class SymbolRows:
     """Rows of symbols: those of row r are `sizes[r]` from `starts[r]` on.
 
-    Only `open_rows` are looked at, and of their pairs only those with a symbol from `newest` on: all others are known
-    not to be frequent.
+    Only pairs in `open_rows` that are not marked are looked at: all others are known to be rare.
     """
 
     symbols: Array  # [E] uint32
     starts: Array  # [V] int64
     sizes: Array  # [V] int64
     open_rows: Array = field(init=False)  # [R] int64, ascending
-    newest: int = field(init=False)
-    most_pairs: int = field(init=False)  # that are looked at, or more
+    rare_mask: Array = field(init=False)  # [E] bool, of the pair that begins with a symbol
+    num_pairs: int = field(init=False)  # that are looked at
 
     def __post_init__(self) -> None:
         self.open_all()
@@ -43,18 +42,15 @@ class SymbolRows:
         return int(self.sizes.sum())
 
     def open_all(self) -> None:
-        """Look at all pairs again."""
-        self.open_rows, self.newest = np.flatnonzero(self.sizes > 1), 0
-        self.most_pairs = int(self.sizes[self.open_rows].sum()) - self.open_rows.size
+        """Look at all pairs."""
+        self.open_rows, self.rare_mask = np.flatnonzero(self.sizes > 1), np.zeros(self.symbols.size, np.bool_)
+        self.num_pairs = int(self.sizes[self.open_rows].sum()) - self.open_rows.size
 
-    def close_unchanged(self, sizes: Array, first_symbol: int) -> None:
-        """After a round, look only at open rows that do not have their `sizes` any more, and at pairs with new symbols.
-
-        A symbol from `first_symbol` on is new.
-        """
+    def close_unchanged(self, sizes: Array, num_pairs: int) -> None:
+        """Look only at those open rows that are shorter than their `sizes` were; in these, at so many pairs."""
         new_sizes = self.sizes[self.open_rows]
         self.open_rows = self.open_rows[(new_sizes < sizes) & (new_sizes > 1)]
-        self.most_pairs, self.newest = 2 * int((sizes - new_sizes).sum()), first_symbol
+        self.num_pairs = num_pairs
 
 
 @njit(**JIT)
