@@ -62,8 +62,8 @@ def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch)
 def estimate_repeated(rows: SymbolRows, length: int, least: int, watch: Watch) -> int:
     """Return about how many sequences of `length` symbols in a row occur at least `least` times, at all their places.
 
-    Those that begin with a pair which is not looked at are left out. Exact up to `SAMPLED` sequences. Of more, those are
-    counted whose hash is in a part of all: some of the different sequences, but each of them wherever it occurs.
+    Those that begin with a pair which is not looked at are left out. Exact up to `SAMPLED` sequences. Of more, those
+    are counted whose hash is in a part of all: some of the different sequences, but each of them wherever it occurs.
     Deterministic.
 
     >>> rows = SymbolRows(np.array([5, 6, 7, 5, 6], np.uint32), np.array([0, 3]), np.array([3, 2]))
