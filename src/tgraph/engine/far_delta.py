@@ -27,8 +27,8 @@ from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 TIMES_WHILE_NEAR = 4  # that a block sends after it was moved, if its vertices send to each other
-WAITING_PART = 0.5  # of the most that is pending in a block that must be moved: blocks with less wait
-WAITING_NEAR_PART = 0.25  # of the most that is pending in any block: near ones with less wait, which saves no bytes
+WAITING_PART = 0.5  # of the most that is pending in a block: blocks with less wait
+WAITING_NEAR = 0.5  # times that part: near blocks with less wait, which saves time but no bytes
 ROUNDS_AT_MOST = 64  # in an iteration, however few edges they follow
 THRESHOLD_PART = 0.3  # of the mean that is pending in a block: vertices with less wait
 
@@ -136,9 +136,12 @@ class FarDelta(FarRun):
     def _round(self, loader: BlockLoader, pending: Pending) -> dict[str, int]:
         """Let near blocks send, then move those in which most waits; return the bytes that were read in place."""
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
-        is_worth_it = (pending.vertices > 0) & (pending.amounts >= WAITING_NEAR_PART * pending.amounts.max(initial=0.0))
-        near = np.flatnonzero(is_near & is_worth_it)
-        far = np.flatnonzero(~is_near & (pending.vertices > 0))
+        is_active = pending.vertices > 0
+        least = WAITING_NEAR * WAITING_PART * pending.amounts[is_active].max(initial=0.0)
+        near, far = (
+            np.flatnonzero(is_near & is_active & (pending.amounts >= least)),
+            np.flatnonzero(~is_near & is_active),
+        )
         far = far[np.argsort(-pending.amounts[far], kind="stable")]
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
