@@ -138,10 +138,8 @@ class FarDelta(FarRun):
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
         is_active = pending.vertices > 0
         least = WAITING_NEAR * WAITING_PART * pending.amounts[is_active].max(initial=0.0)
-        near, far = (
-            np.flatnonzero(is_near & is_active & (pending.amounts >= least)),
-            np.flatnonzero(~is_near & is_active),
-        )
+        near = np.flatnonzero(is_near & is_active & (pending.amounts >= least))
+        far = np.flatnonzero(~is_near & is_active)
         far = far[np.argsort(-pending.amounts[far], kind="stable")]
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
