@@ -4,8 +4,8 @@
 
 The graph is written with plain, with coded and with both kinds of neighbours, and every task is done on each of these
 files, opened before, in turns in one process. The budget is 40 bytes per vertex and a part of the bytes of plain
-neighbours. Milliseconds are medians of whole calls. Answers are compared. `larger_than_memory.py` does the same tasks in
-memory cgroups.
+neighbours. Milliseconds are medians of whole calls. Answers are compared. `larger_than_memory.py` does the same tasks
+in memory cgroups.
 """
 
 from __future__ import annotations
