@@ -1,7 +1,7 @@
 """Neighbours that follow each other in many rows: such pairs are counted, and replaced by new symbols, round by round.
 
 A round looks at pairs of adjacent symbols three times: in a table of small counters that many pairs share, which tells
-rare pairs; in a hash table, which counts the others; and again in both when pairs are replaced. A pair gives way where
+rare pairs; in a hash table, which counts the others; and again in that when pairs are replaced. A pair gives way where
 one that overlaps with it is more frequent. Pairs are numbered in the order of their symbols, so the result does not
 depend on the number of threads. Whether a round is worth it is estimated from a sample before.
 
@@ -53,7 +53,7 @@ def replace_pairs(rows: SymbolRows, least: int, first_symbol: int, watch: Watch)
     numbers[slots] = np.arange(first_symbol, first_symbol + slots.size)
     sizes = rows.sizes[rows.open_rows]
     longest = int(sizes.max(initial=1))
-    shared = watch.run(_replace, size, *arrays, small, rough, keys, counts, numbers, longest)
+    shared = watch.run(_replace, size, *arrays, keys, counts, numbers, longest)
     rows.close_unchanged(sizes, int(shared[COUNTERS + 8]))
     found = keys[slots]
     return np.stack([found >> HALF, found & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
@@ -137,7 +137,7 @@ def _add(keys, counts, key, slot, mask):
 
 @njit(**JIT)
 def _count(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, rough, keys, counts):
-    """Writes keys, by compare-and-swap, and counts, by atomic additions."""
+    """Writes keys, by compare-and-swap, counts, by atomic additions, and marks pairs whose small counter says rare."""
     small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     while True:
         first, last = take_rows(shared, rows.size)
@@ -150,8 +150,9 @@ def _count(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, r
                 key = _pair(symbols, i)
                 bits = _mix(key)
                 if small[bits & small_mask] < rough:
-                    continue
-                _add(keys, counts, key, (bits >> HALF) & mask, mask)
+                    rare_mask[i] = True
+                else:
+                    _add(keys, counts, key, (bits >> HALF) & mask, mask)
 
 
 @njit(**JIT)
@@ -175,28 +176,26 @@ def _sample(rank, size, shared, symbols, starts, sizes, rows, rare_mask, length,
 
 
 @njit(**JIT, forceinline=True)
-def _find(key, small, small_mask, rough, keys, counts, mask):
-    """Return the slot of a pair and how often it occurs, 0 where that is too seldom; a larger table is asked last."""
-    bits = _mix(key)
-    if 8 * keys.size <= small.size or small[bits & small_mask] >= rough:
-        slot = (bits >> HALF) & mask
-        for _ in range(PROBES):
-            held = keys[slot]
-            if held == key:
-                return slot, counts[slot]
-            if held == FREE:
-                break
-            slot = (slot + ONE) & mask
+def _find(key, keys, counts):
+    """Return the slot of a pair and how often it occurs, 0 where that is too seldom."""
+    mask = np.uint64(keys.size - 1)
+    slot = (_mix(key) >> HALF) & mask
+    for _ in range(PROBES):
+        held = keys[slot]
+        if held == key:
+            return slot, counts[slot]
+        if held == FREE:
+            break
+        slot = (slot + ONE) & mask
     return np.uint64(0), np.int32(0)
 
 
 @njit(**JIT)
-def _replace(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small, rough, keys, counts, numbers, longest):
+def _replace(rank, size, shared, symbols, starts, sizes, rows, rare_mask, keys, counts, numbers, longest):
     """Writes the rows, each by the thread that took it, which of their pairs are rare, and how many others are left.
 
     All pairs of a row are looked up before one is replaced, so that the processor waits for many of them at a time.
     """
-    small_mask, mask = np.uint64(small.size - 1), np.uint64(keys.size - 1)
     slots, found = np.empty(longest, np.uint64), np.zeros(longest, np.int32)
     left = 0
     while True:
@@ -209,8 +208,7 @@ def _replace(rank, size, shared, symbols, starts, sizes, rows, rare_mask, small,
             for i in range(count - 1):
                 found[i] = 0
                 if not rare_mask[start + i]:
-                    key = _pair(symbols, start + i)
-                    slots[i], found[i] = _find(key, small, small_mask, rough, keys, counts, mask)
+                    slots[i], found[i] = _find(_pair(symbols, start + i), keys, counts)
                     most = max(most, found[i])
             if most == 0:
                 continue
