@@ -7,8 +7,8 @@ Tasks that move parts of the graph are run with every transfer; `--ways techniqu
 instead, each beside those before it. Every run is a process of its own in a memory cgroup (version 1, as root). It
 does the task on a tiny graph first, with every transfer, so that all kernels that it may use are loaded: compiled code
 belongs to the interpreter. Then its memory is read, and the cgroup is limited to that plus the budget: 40 bytes per
-vertex and a part of the edges' bytes. The page cache counts. Answers are compared with those of memory, runs take
-turns, medians are reported.
+vertex and a part of the edges' bytes. The page cache counts, and has forgotten the file before every run. Answers are
+compared with those of memory, runs take turns, medians are reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SLOW = ("zero_copy", "mapped")  # one round is enough for these
 NOTHING_KEPT = ("tgraph.memory.loader.BlockLoader._choose_kept", lambda self, kept_bytes: set())
 IN_TURN = ("tgraph.engine.far_delta.WAITING_PART", 0.0)
 ONE_PASS = ("tgraph.engine.far_delta.TIMES_WHILE_NEAR", 1)
-ONE_PUSH = ("tgraph.engine.far_runs.TIMES_WHILE_NEAR", 1)
+ONE_PUSH = ("tgraph.engine.far_push.TIMES_WHILE_NEAR", 1)
 Way = tuple[dict[str, str], list[tuple[str, Any]]]  # keywords of the run, and what is switched off by another value
 TECHNIQUES: dict[str, dict[str, Way]] = {
     "ranks": {
@@ -121,8 +121,8 @@ def switch_off(switches: list[tuple[str, Any]]) -> None:
         setattr(found, attribute, value)
 
 
-def child(path: str, task: str, source: int, budget: int, kind: str, way: str, answer: str) -> None:
-    """Warm up, wait for the limit, run, write the answer and what was seen."""
+def child(path: str, task: str, source: int, budget: int, kind: str, way: str, answer: str, repeats: int) -> None:
+    """Warm up, wait for the limit, run, write the last answer and what was seen."""
     tg.config.progress = "off"
     how, switches = ways_of(task, kind)[way]
     switch_off(switches)
@@ -145,23 +145,26 @@ def child(path: str, task: str, source: int, budget: int, kind: str, way: str, a
     link_for(path)
     print("ready", flush=True)
     sys.stdin.readline()
-    far = tg.open(path, budget, "numpy")
-    result = run_task(task, far, source, **how)
-    seen = {
-        "seconds": result.trace.total_seconds + result.trace.seconds.get("init", 0.0),
-        "moved": result.trace.moved_bytes,
-        "iterations": len(result.trace),
-    }
-    print(json.dumps(seen), flush=True)
+    seconds = []
+    for _ in range(repeats):
+        far = result = None  # nothing of the run before is left
+        forget_file(path)
+        far = tg.open(path, budget, "numpy")
+        result = run_task(task, far, source, **how)
+        seconds.append(result.trace.total_seconds + result.trace.seconds.get("init", 0.0))
+    assert result is not None
+    print(json.dumps({"seconds": seconds, "moved": result.trace.moved_bytes}), flush=True)
     sys.stdin.readline()
     np.save(answer, result.to_numpy())
 
 
-def measure(path: str, task: str, source: int, budget: int, kind: str, way: str, answer: str) -> dict[str, Any]:
+def measure(given: argparse.Namespace, task: str, source: int, budget: int, way: str, answer: str) -> dict[str, Any]:
     """Run one task in a cgroup of its own; return what was seen there."""
+    path = given.path
     group = CGROUPS / f"tgraph-{os.getpid()}"
     group.mkdir()
-    command = [sys.executable, __file__, path, "--child", task, str(source), str(budget), kind, way, answer]
+    command = [sys.executable, __file__, path, "--repeats", str(given.repeats)]
+    command += ["--child", task, str(source), str(budget), given.ways, way, answer]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -211,13 +214,14 @@ def main() -> None:
     parser.add_argument("path")
     parser.add_argument("--part", type=float, default=0.25)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=1, help="runs in each process; for graphs of a few megabytes")
     parser.add_argument("--tasks", default=",".join(TASKS))
     parser.add_argument("--ways", default="all", help="all, techniques, or some transfers")
     parser.add_argument("--child", nargs=6)
     given = parser.parse_args()
     if given.child:
         task, source, budget, kind, way, answer = given.child
-        child(given.path, task, int(source), int(budget), kind, way, answer)
+        child(given.path, task, int(source), int(budget), kind, way, answer, given.repeats)
         return
     graph = load(given.path)
     source = int(np.argmax(graph.out_degrees()))
@@ -235,8 +239,8 @@ def main() -> None:
             if any("failed" in one for one in runs):
                 print(f"| {task} | {way} | {format_bytes(budget)} | {runs} |", flush=True)
                 continue
-            seconds, in_memory = statistics.median(one["seconds"] for one in runs), statistics.median(near)
-            row = [task, way, format_bytes(budget), f"{seconds:.2f}", f"{in_memory:.2f}", f"{seconds / in_memory:.2f}"]
+            seconds, in_memory = statistics.median(s for one in runs for s in one["seconds"]), statistics.median(near)
+            row = [task, way, format_bytes(budget), f"{seconds:.3f}", f"{in_memory:.3f}", f"{seconds / in_memory:.2f}"]
             row += [f"{runs[-1]['moved'] / edge_bytes:.2f}", f"{max(one['peak'] for one in runs) / budget:.2f}"]
             same = all(one["same"] for one in runs)
             print("| " + " | ".join([*row, "same" if same else "DIFFERS"]) + " |", flush=True)
@@ -260,7 +264,7 @@ def run_in_turns(
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 answer = folder + "/answer.npy"
-                one = measure(given.path, task, source, budget, given.ways, way, answer)
+                one = measure(given, task, source, budget, way, answer)
                 if "failed" not in one:
                     one["same"] = is_same(task, np.load(answer), expected)
                 runs.append(one)

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
+from far_graphs import ALGORITHMS, SCORES, Degrees, stored
 from small_graphs import RUNTIMES, SmallGraph, small_graphs
-from tgraph.algorithms.katz import Katz
 from tgraph.algorithms.sssp import ShortestPathHops
-from tgraph.engine import far_delta, far_runs
+from tgraph.engine import far_runs
 from tgraph.errors import (
     FileFormatError,
     InterruptedRunError,
@@ -33,85 +27,9 @@ from tgraph.errors import (
 )
 from tgraph.io import tensor_file
 from tgraph.kernels.cpu import team, watch
-from tgraph.memory import FarFile, FarGraph, Link, checkpoint, edge_stream, far_file, loader
+from tgraph.memory import FarFile, Link, far_file, loader
 from tgraph.run import CACHES, TRANSFERS
 from user_programs import WidestPath
-
-
-@contextmanager
-def stored(graph: tg.Graph, runtime: str = "numpy", memory: int | str = "1MiB") -> Iterator[FarGraph]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "graph.safetensors")
-        tg.write(graph, path, reverse=True)
-        yield tg.open(path, memory, runtime)
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a few edges, none kept near, so that small graphs have many of them and rows in pieces."""
-    monkeypatch.setattr(edge_stream, "SMALLEST_BLOCK_BYTES", 32)
-    monkeypatch.setattr(edge_stream, "BLOCK_BYTES", 32)
-
-
-class Heat(tg.Program):
-    """Every vertex takes the mean of its neighbours' values; a sweep whose messages depend on the edge."""
-
-    reduce, active, tolerance = "mean", "all", 1e-12
-
-    def init(self, graph: tg.Graph) -> Any:
-        return graph.runtime.astype(graph.out_degrees(), "float64"), None
-
-    def message(self, value: Any, weight: Any) -> Any:
-        return value * weight / (weight + 1.0)
-
-    def update(self, value: Any, incoming: Any) -> Any:
-        return 0.5 * value + 0.25 * incoming
-
-
-class Degrees(tg.Program):
-    """Frontier and sum: no block kernel is for it, so the mapped file is read in place."""
-
-    reduce = "sum"
-
-    def init(self, graph: tg.Graph) -> Any:
-        return graph.full(1.0, "float64"), None
-
-    def message(self, value: Any) -> Any:
-        return value
-
-    def update(self, value: Any, incoming: Any) -> Any:
-        return tg.minimum(value + incoming, 7.0)
-
-
-ALGORITHMS = {
-    "bfs": lambda graph, **how: tg.bfs(graph, 0, **how),
-    "sssp": lambda graph, **how: tg.sssp(graph, 0, **how),
-    "wcc": tg.wcc,
-    "widest": lambda graph, **how: tg.run(WidestPath(0), graph, **how),
-    "degrees": lambda graph, **how: tg.run(Degrees(), graph, max_iterations=9, **how),
-    "multi_source_bfs": lambda graph, **how: tg.multi_source_bfs(graph, [0], **how),
-}
-SCORES = {
-    "pagerank": lambda graph, **how: tg.pagerank(graph, tol_l1=1e-13, max_iterations=3000, **how),
-    "pagerank_20": lambda graph, **how: tg.pagerank(graph, tol_l1=0, max_iterations=20, **how),
-    "pagerank_to_one": lambda graph, **how: tg.pagerank(
-        graph, tol_l1=1e-13, max_iterations=3000, personalization={0: 1.0}, **how
-    ),
-    "hits": lambda graph, **how: tg.hits(graph, max_iterations=30, **how),
-    "katz": lambda graph, **how: tg.katz(graph, tol_l1=1e-12, **how),
-    "pagerank_delta": lambda graph, **how: SCORES["pagerank"](graph, **how, **by_changes(graph)),
-    "pagerank_to_one_delta": lambda graph, **how: SCORES["pagerank_to_one"](graph, **how, **by_changes(graph)),
-    "php_delta": lambda graph, **how: tg.php(graph, 0, tol_l1=1e-13, **how, **by_changes(graph)),
-    "katz_delta": lambda graph, **how: SCORES["katz"](graph, **how, **by_changes(graph)),
-    "weighted_delta": lambda graph, **how: tg.php(
-        graph, 0, tol_l1=1e-13, weighted=graph.weighted, **how, **by_changes(graph)
-    ),
-    "heat": lambda graph, **how: tg.run(Heat(), graph, max_iterations=40, **how),
-}
-
-
-def by_changes(graph: tg.Graph) -> dict[str, str]:
-    return {"schedule": "delta"} if isinstance(graph, FarGraph) else {}
 
 
 def assert_same(name: str, near: Any, far: Any) -> None:
@@ -376,197 +294,10 @@ def test_an_interrupted_run_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -
         assert (partial.converged, partial.iterations) == (False, 3)
 
 
-@pytest.mark.parametrize("name", ["pagerank", "pagerank_delta", "pagerank_20", "sssp", "widest"])
-def test_a_run_that_died_goes_on_with_the_same_answer(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
-) -> None:
-    graph = tg.generate.rmat(11, 8, seed=2, weights=(1, 100), runtime="numpy").symmetrize()
-    run = {**ALGORITHMS, **SCORES}[name]
-    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
-    looks = iter(range(10_000))
-    check_unchanged = FarFile.check_unchanged
-
-    def die_once(file: FarFile) -> None:
-        check_unchanged(file)
-        if next(looks) == 4:
-            raise RuntimeError("the power is gone")
-
-    with stored(graph, memory=70 * graph.num_vertices + graph.num_arcs) as far:
-        expected = run(far)
-        with monkeypatch.context() as patch:
-            patch.setattr(FarFile, "check_unchanged", die_once)
-            with pytest.raises(RuntimeError, match="power"):
-                run(far, checkpoint=tmp_path)
-        assert len(list(tmp_path.iterdir())) == 1
-        result = run(far, checkpoint=tmp_path)
-        assert result.to_numpy().tobytes() == expected.to_numpy().tobytes()
-        assert [one.active_edges for one in result.trace][:4] == [one.active_edges for one in expected.trace][:4]
-        assert result.iterations == expected.iterations
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_a_killed_process_goes_on(tmp_path: Path) -> None:
-    graph = tg.generate.rmat(12, 8, seed=2, runtime="numpy").symmetrize()
-    tg.write(graph, tmp_path / "graph.safetensors")
-    folder = tmp_path / "notes"
-    script = f"""
-import os, signal, tgraph as tg
-from tgraph.memory import FarFile, checkpoint
-checkpoint.SECONDS_BETWEEN = 0.0
-count = 0
-def kill(file):
-    global count
-    count += 1
-    if count == 6:
-        os.kill(os.getpid(), signal.SIGKILL)
-FarFile.check_unchanged = kill
-far = tg.open({str(tmp_path / "graph.safetensors")!r}, "1MiB", "numpy")
-tg.pagerank(far, tol_l1=1e-9, checkpoint={str(folder)!r})
-"""
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
-    far = tg.open(tmp_path / "graph.safetensors", "1MiB", "numpy")
-    fresh = tg.pagerank(far, tol_l1=1e-9)
-    result = tg.pagerank(far, tol_l1=1e-9, checkpoint=folder)
-    assert result.ranks.tobytes() == fresh.ranks.tobytes()
-    assert result.iterations == fresh.iterations > 6
-
-
-def test_checkpoints_of_other_runs_and_where_there_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
-    graph = tg.generate.rmat(8, 8, seed=2, runtime="numpy")
-    with stored(graph) as far:
-        with monkeypatch.context() as patch:
-            patch.setattr(checkpoint.Checkpoint, "remove", lambda self: None)
-            tg.pagerank(far, checkpoint=tmp_path)
-        with pytest.raises(InvalidArgumentError, match="belongs to another run"):
-            tg.pagerank(far, damping=0.5, checkpoint=tmp_path)
-        for run in (tg.hits, tg.wcc, lambda graph, **how: tg.run(Degrees(), graph, **how)):
-            with pytest.raises(InvalidArgumentError, match="checkpoint="):
-                run(far, checkpoint=tmp_path)
-    with pytest.raises(InvalidArgumentError, match=r"tgraph\.open"):
-        tg.run(WidestPath(0), graph, checkpoint=tmp_path)
-
-
 def test_a_kernel_that_cannot_be_had_is_said() -> None:
     graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
     with stored(graph) as far, pytest.raises(InvalidProgramError, match="it is not monotonic"):
         tg.run(Degrees(), far, kernel="fused", max_iterations=2)
-
-
-def web_like() -> tg.Graph:
-    """Pages that link to their neighbours: sweeps go on for long."""
-    random = np.random.default_rng(5)
-    sources = random.integers(0, 4000, 40_000)
-    targets = (sources + random.geometric(0.2, 40_000)) % 4000
-    return tg.from_edges(sources, targets, runtime="numpy")
-
-
-def test_slow_sweeps_give_way_to_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    graph = web_like()
-    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
-    with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:
-        sweep = tg.pagerank(far, schedule="sweep", max_iterations=300)
-        auto, again = tg.pagerank(far, max_iterations=300), tg.pagerank(far, max_iterations=300, threads=1)
-        assert sweep.converged
-        assert auto.converged
-        assert [one.direction for one in auto.trace][:6] == ["pull"] * 4 + ["push"] * 2
-        assert auto.trace.moved_bytes < sweep.trace.moved_bytes / 2
-        assert np.abs(auto.ranks - sweep.ranks).sum() < 1e-5
-        assert auto.ranks.tobytes() == again.ranks.tobytes()
-        counted = tg.pagerank(far, max_iterations=7)
-        assert (counted.iterations, counted.converged) == (7, False)
-        count, check_unchanged = iter(range(1000)), FarFile.check_unchanged
-
-        def die(file: FarFile) -> None:
-            check_unchanged(file)
-            if next(count) == 12:
-                raise RuntimeError("the power is gone")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(FarFile, "check_unchanged", die)
-            with pytest.raises(RuntimeError, match="power"):
-                tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
-        resumed = tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
-        assert resumed.ranks.tobytes() == auto.ranks.tobytes()
-        assert resumed.iterations == auto.iterations
-
-
-class Restless(tg.Program):
-    """Says that it is linear, but `update` asks for the old value: it cannot be run by its changes."""
-
-    reduce, active, asynchronous, linear, tolerance = "sum", "all", True, True, 1e-6
-
-    def init(self, graph: tg.Graph) -> Any:
-        degrees = graph.runtime.astype(graph.out_degrees(), "float64")
-        return {"value": graph.full(1.0, "float64"), "degree": degrees}, None
-
-    def message(self, value: Any, degree: Any) -> Any:
-        return value / degree
-
-    def update(self, value: Any, incoming: Any) -> Any:
-        return 1.0 + 0.1 * value + 0.8 * incoming
-
-
-def test_who_cannot_change_over_sweeps_to_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    graph = web_like()
-    with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
-        result = tg.run(Restless(), far, max_iterations=500)
-        assert result.converged
-        assert {one.direction for one in result.trace} == {"pull"}
-        np.testing.assert_allclose(result.values, tg.run(Restless(), graph, max_iterations=500).values, rtol=1e-5)
-        with pytest.raises(InvalidArgumentError, match="schedule='delta' cannot run Restless: update does more"):
-            tg.run(Restless(), far, schedule="delta")
-        monkeypatch.setattr(far_delta.BlockDelta, "scratch_bytes", staticmethod(lambda program, count: 1 << 40))
-        no_room = tg.pagerank(far, max_iterations=300)
-        assert no_room.converged
-        assert {one.direction for one in no_room.trace} == {"pull"}
-
-
-def test_a_checkpoint_is_of_the_schedule_that_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(checkpoint, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(checkpoint.Checkpoint, "remove", lambda self: None)
-    graph = web_like()
-    with stored(graph, memory=60 * graph.num_vertices + graph.num_arcs) as far:
-        tg.pagerank(far, max_iterations=300, checkpoint=tmp_path)
-        with pytest.raises(InvalidArgumentError, match="belongs to another run"):
-            tg.pagerank(far, max_iterations=300, checkpoint=tmp_path, schedule="sweep")
-
-
-def test_each_technique_moves_fewer_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = web_like()
-    with stored(graph, memory=45 * graph.num_vertices + graph.num_arcs) as far:
-        everything = tg.pagerank(far, schedule="delta", max_iterations=300).trace.moved_bytes
-        for name, value in {"WAITING_PART": 0.0, "TIMES_WHILE_NEAR": 1}.items():
-            with monkeypatch.context() as patch:
-                patch.setattr(far_delta, name, value)
-                without = tg.pagerank(far, schedule="delta", max_iterations=300)
-            assert without.converged
-            assert without.trace.moved_bytes > everything, name
-
-
-def test_changes_need_no_incoming_edges(tmp_path: Path) -> None:
-    graph = tg.generate.rmat(9, 8, seed=1, runtime="numpy")
-    tg.write(graph, tmp_path / "graph.safetensors")
-    result = tg.php(tg.open(tmp_path / "graph.safetensors", "1MiB", "numpy"), 0, tol_l1=1e-12)
-    np.testing.assert_allclose(result.scores, tg.php(graph, 0, tol_l1=1e-12).scores, atol=1e-11)
-
-
-def test_who_cannot_send_changes_says_why() -> None:
-    graph = tg.generate.rmat(6, 4, seed=1, runtime="numpy")
-    with stored(graph) as far:
-        with pytest.raises(InvalidArgumentError, match="it counts its iterations"):
-            tg.pagerank(far, tol_l1=0, max_iterations=5, schedule="delta")
-        with pytest.raises(InvalidArgumentError, match="it does not say that it is linear"):
-            tg.run(Heat(), far, schedule="delta")
-        with pytest.raises(InvalidArgumentError, match="schedule="):
-            tg.pagerank(far, schedule="soon")
-
-
-def test_values_that_grow_without_end_end() -> None:
-    graph = tg.generate.rmat(6, 8, seed=1, runtime="numpy")
-    with stored(graph) as far:
-        result = tg.run(Katz(1e6, 1.0, 1e-6), far, schedule="delta", max_iterations=2000)
-    assert not result.converged
 
 
 def test_an_empty_graph_has_empty_results() -> None:

@@ -1,4 +1,4 @@
-"""Programs on the blocks of a far graph: sweeps over all vertices, and pushing from those that changed."""
+"""Programs on the blocks of a far graph: what all such runs share, and sweeps over all vertices."""
 
 from __future__ import annotations
 
@@ -8,28 +8,19 @@ import time
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
 from tgraph.kernels.cpu.fused.block_delta import can_send_changes
-from tgraph.kernels.cpu.fused.block_push import BlockPush, can_push_blocks
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
-from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, LoadedBlock, link_for
+from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
 from tgraph.memory.transfer import TRANSFERS, choose_transfers, smallest_block_bytes
-from tgraph.memory.transfer.compact import JOINED_BYTES
-from tgraph.memory.vertex_cache import VertexCache
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 FIRST_SWEEPS = 4  # show how fast the residual falls
-TIMES_WHILE_NEAR = 8  # that the vertices of a block send
-AGAIN_PART = 0.1  # of those that sent first: with fewer vertices that became active, the block waits for its next turn
-CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
 MANY_SWEEPS = 12  # sending changes costs less than more sweeps than these
 
 
@@ -195,75 +186,3 @@ class FarSweep(FarRun):
             return left
         per_sweep = math.log(residuals[-1] / residuals[0]) / 2
         return min(left, math.log(self._program.tolerance / residuals[-1]) / per_sweep)
-
-
-class FarPush(FarRun):
-    """Vertices that changed are active: an iteration goes through the blocks that have some."""
-
-    schedule = "changed"
-
-    def __init__(
-        self, planned: Plan, graph: FarGraph, state: State, active: Array | None, transfer: str, cache: str
-    ) -> None:
-        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in", transfer)
-        if not can_push_blocks(self._kernel_program):
-            raise NotTranslatableError(
-                "update does more than the reduction, or a message asks what the receiver has so far"
-            )
-        self._budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
-        mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
-        rows = self._edges.offsets, self._edges.no_edges
-        self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
-        self._cut(transfer, CACHED_PART if cache == "rows" else 0.0)
-
-    def _text(self) -> str:
-        return self._kernel.text
-
-    def _arrays(self) -> dict[str, Array]:
-        return {**self._fields, "active vertices": self._kernel.active}
-
-    def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
-        """Iterate until nobody is active (True) or the limit is reached (False)."""
-        loader = self._edges.loader(file)
-        cache, place = self._edges.cache(loader), (*self._edges.place_of_rows, JOINED_BYTES)
-        while self._kernel.active.any():
-            if max_iterations is not None and self._state.iteration >= max_iterations:
-                return False
-            started = time.perf_counter()
-            found = self._push_cached(cache)
-            counts = self._kernel.count_active(self._edges.blocks, *place)
-            numbers = np.flatnonzero(counts.edges)
-            named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
-            ways = self._ways(loader, named, counts.requests[numbers], page_bytes)
-            touched = self._touched(loader, named, ways, page_bytes)
-            for loaded in loader.stream(named, ways, self._kernel.active):
-                if loaded.rows is None:
-                    self._push_while_near(loaded)
-                else:
-                    self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
-                if cache is not None:
-                    cache.offer(loaded)
-            vertices, edges = self._kernel.end()
-            if cache is not None:
-                cache.refresh()
-            did, seconds = loader.take_moved(), time.perf_counter() - started
-            moved, blocks = {**did.num_bytes, **touched}, {**did.num_blocks, **found}
-            self._record(trace, progress, Iteration("push", vertices, edges, seconds, None, moved, blocks))
-        return True
-
-    def _push_while_near(self, loaded: LoadedBlock) -> None:
-        """Let the active vertices of a block send, and those that they make active, while these are many."""
-        sent = self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
-        for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
-            if self._kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
-                break
-            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
-
-    def _push_cached(self, cache: VertexCache | None) -> dict[str, int]:
-        """Let the active vertices whose rows are cached send; return how many these are."""
-        if cache is None:
-            return {}
-        rows, neighbors, weights = cache.take(self._kernel.active)
-        if rows.rows.size:
-            self._kernel.push_rows(rows, neighbors, weights)
-        return {"cached_rows": rows.rows.size}

@@ -1,9 +1,10 @@
 """The engine for graphs whose edges do not fit into memory: vertex data near, edges in blocks from a file.
 
 A sweeping program goes through all blocks of incoming edges in every iteration; a monotonic one through the blocks of
-outgoing edges that have active vertices. Blocks that stay near come first, the others are read while those before them
-are computed on. Other programs, and those that cannot be compiled, read the mapped file in place: the answer is the
-same, and memory for edges is the page cache's, which the system takes back when it is short.
+outgoing edges that have active vertices, or through those of all who may still receive. Blocks that stay near come
+first, the others are read while those before them are computed on. Other programs, and those that cannot be compiled,
+read the mapped file in place: the answer is the same, and memory for edges is the page cache's, which the system takes
+back when it is short.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from tgraph.engine import in_memory
 from tgraph.engine.device_runs import run_on_device
 from tgraph.engine.far_delta import FarDelta, why_no_changes
 from tgraph.engine.far_edges import FarEdges
-from tgraph.engine.far_runs import FarPush, FarSweep
+from tgraph.engine.far_push import FarPush
+from tgraph.engine.far_runs import FarSweep
 from tgraph.engine.fields import edge_fields, initial_fields
 from tgraph.errors import InterruptedRunError, InvalidArgumentError, InvalidProgramError, MemoryBudgetError
 from tgraph.graph import Graph
@@ -135,7 +137,7 @@ def _find_engine(
         if stands:
             raise NotTranslatableError(obstacle)
     if not is_sweep:
-        return FarPush(planned, graph, state, active, options.transfer, options.cache)
+        return FarPush(planned, graph, state, active, options.direction, options.transfer, options.cache)
     reason = why_no_changes(planned, graph)
     if options.schedule == "delta" and reason is not None:
         raise InvalidArgumentError(

@@ -109,13 +109,23 @@ class ListedRows:
 
 
 @dataclass(frozen=True)
-class ActiveRows:
-    """What the active vertices of every block would take, `[B]` each."""
+class MarkedRows:
+    """What the marked vertices of every block would take, `[B]` each."""
 
     vertices: Array
     edges: Array
     requests: Array  # of consecutive pages
     page_bytes: Array
+
+    @property
+    def num_vertices(self) -> int:
+        """Those of all blocks; a vertex counts where its row begins."""
+        return int(self.vertices.sum())
+
+    @property
+    def num_edges(self) -> int:
+        """Their edges in all blocks."""
+        return int(self.edges.sum())
 
 
 NO_ROWS = ListedRows(*(np.empty(0, np.int64) for _ in range(4)))
@@ -176,13 +186,13 @@ class BlockPush:
         self.coming[:] = False
         return vertices, edges
 
-    def count_active(self, blocks: list[Block], position: int, itemsize: int, joined: int) -> ActiveRows:
-        """Count the active vertices of every block, their edges, and what reading just their rows would take.
+    def count(self, marks: Array, blocks: list[Block], position: int, itemsize: int, joined: int) -> MarkedRows:
+        """Count the marked vertices of every block, their edges, and what reading just their rows would take.
 
         Neighbours begin at byte `position` of a file; rows less than `joined` bytes apart are one request.
         """
         bounds = np.array([(b.first_row, b.last_row, b.first_edge, b.last_edge) for b in blocks], np.uint64)
-        return ActiveRows(*_count_active(self.active, self._offsets, bounds.reshape(-1, 4), position, itemsize, joined))
+        return MarkedRows(*_count_marked(marks, self._offsets, bounds.reshape(-1, 4), position, itemsize, joined))
 
     def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
@@ -196,17 +206,17 @@ class BlockPush:
 
 
 @njit(**JIT)
-def _count_active(active, offsets, bounds, position, itemsize, joined):
-    """Return for every block: active vertices, those of their edges that lie in it, requests, bytes of their pages."""
+def _count_marked(marks, offsets, bounds, position, itemsize, joined):
+    """Return for every block: marked vertices, those of their edges that lie in it, requests, bytes of their pages."""
     counts = np.zeros((4, bounds.shape[0]), np.int64)
     for i in range(bounds.shape[0]):
         read_to = np.int64(-1)
         for u in range(bounds[i, 0], bounds[i, 1]):
-            if not active[u]:
+            if not marks[u]:
                 continue
             first = np.int64(max(offsets[u], bounds[i, 2]))
             last = np.int64(min(offsets[u + np.uint64(1)], bounds[i, 3]))
-            counts[0, i] += 1
+            counts[0, i] += 1 if bounds[i, 2] <= offsets[u] else 0
             counts[1, i] += last - first
             if first == last:
                 continue

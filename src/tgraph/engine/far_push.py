@@ -1,0 +1,167 @@
+"""Monotonic programs on the blocks of a far graph: who changed pushes, or receivers pull where that is less work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from tgraph.engine.far_runs import FarRun
+from tgraph.kernels.cpu.fused.block_push import BlockPush, MarkedRows, can_push_blocks
+from tgraph.kernels.cpu.fused.bounded_pull import BoundedPull, can_pull_bounded
+from tgraph.kernels.cpu.fused.translate import NotTranslatableError
+from tgraph.memory import BlockLoader, FarFile, FarGraph, LoadedBlock
+from tgraph.memory.transfer.compact import JOINED_BYTES
+from tgraph.memory.vertex_cache import VertexCache
+from tgraph.program import Plan, State
+from tgraph.results import Iteration, Trace
+from tgraph.results.progress import Progress
+from tgraph.runtime import Array
+
+TIMES_WHILE_NEAR = 8  # that the vertices of a block send
+AGAIN_PART = 0.1  # of those that sent first: with fewer vertices that became active, the block waits for its next turn
+CACHED_PART = 0.5  # of near memory for edges, with cache="rows"; the rest is for blocks that stay
+SECONDS_PER_EDGE = 4e-9  # whose other end lies anywhere; on R-MAT 22 with two threads
+SECONDS_PER_MARK = 1e-9  # of a vertex, and counting the marks
+EDGES_LEFT_OUT = 15  # of so many a receiver looks at one (Beamer's alpha)
+
+
+class FarPush(FarRun):
+    """Vertices that changed are active: an iteration goes through the blocks that have some, or those of receivers."""
+
+    schedule = "changed"
+
+    def __init__(
+        self,
+        planned: Plan,
+        graph: FarGraph,
+        state: State,
+        active: Array | None,
+        wanted_direction: str,
+        transfer: str,
+        cache: str,
+    ) -> None:
+        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in", transfer)
+        if not can_push_blocks(self._kernel_program):
+            raise NotTranslatableError(
+                "update does more than the reduction, or a message asks what the receiver has so far"
+            )
+        self._budget.take("activity", BlockPush.scratch_bytes(graph.num_vertices))
+        mask = np.ones(graph.num_vertices, np.bool_) if active is None else np.array(active)
+        rows = self._edges.offsets, self._edges.no_edges
+        self._kernel = BlockPush(self._kernel_program, *rows, self._fields, mask)
+        self._pull: BoundedPull | None = None
+        if not graph.directed and can_pull_bounded(self._kernel_program) and wanted_direction != "push":
+            values = self._fields[self._kernel_program.main_field]
+            self._pull = BoundedPull(self._kernel_program, self._edges.offsets, self._edges.no_edges[0], values)
+        self._cut(transfer, CACHED_PART if cache == "rows" else 0.0)
+
+    def _text(self) -> str:
+        return self._kernel.text
+
+    def _arrays(self) -> dict[str, Array]:
+        return {**self._fields, "active vertices": self._kernel.active}
+
+    def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
+        """Iterate until nobody is active (True) or the limit is reached (False)."""
+        loader = self._edges.loader(file)
+        cache = self._edges.cache(loader)
+        while self._kernel.active.any():
+            if max_iterations is not None and self._state.iteration >= max_iterations:
+                return False
+            started = time.perf_counter()
+            found = self._push_cached(cache)
+            counts = self._count(self._kernel.active)
+            receivers = self._find_receivers(loader, counts) if cache is None else None
+            if receivers is not None:
+                touched = self._pull_blocks(loader, receivers)
+                self._kernel.end()
+                direction, vertices, edges = "pull", counts.num_vertices, counts.num_edges
+            else:
+                touched = self._push_blocks(loader, counts, cache)
+                direction, vertices, edges = "push", *self._kernel.end()
+            if cache is not None:
+                cache.refresh()
+            did, seconds = loader.take_moved(), time.perf_counter() - started
+            moved, blocks = {**did.num_bytes, **touched}, {**did.num_blocks, **found}
+            self._record(trace, progress, Iteration(direction, vertices, edges, seconds, None, moved, blocks))
+        return True
+
+    def _count(self, marks: Array) -> MarkedRows:
+        return self._kernel.count(marks, self._edges.blocks, *self._edges.place_of_rows, JOINED_BYTES)
+
+    def _push_blocks(self, loader: BlockLoader, counts: MarkedRows, cache: VertexCache | None) -> dict[str, int]:
+        """Let the active vertices send; return what the system will have read in place."""
+        blocks, touched = self._stream(loader, counts)
+        for loaded in blocks:
+            if loaded.rows is None:
+                self._push_while_near(loaded)
+            else:
+                self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+            if cache is not None:
+                cache.offer(loaded)
+        return touched
+
+    def _pull_blocks(self, loader: BlockLoader, counts: MarkedRows) -> dict[str, int]:
+        """Let those who are marked as active look at their neighbours; return what the system will have read."""
+        assert self._pull is not None
+        blocks, touched = self._stream(loader, counts)
+        for loaded in blocks:
+            if loaded.rows is None:
+                self._pull.pull(loaded.block, loaded.neighbors, self._kernel.coming)
+            else:
+                self._pull.pull_rows(loaded.rows, loaded.neighbors, self._kernel.coming)
+        return touched
+
+    def _stream(self, loader: BlockLoader, counts: MarkedRows) -> tuple[Iterator[LoadedBlock], dict[str, int]]:
+        """Move the rows of those that are marked as active, whole blocks or these rows alone."""
+        numbers = np.flatnonzero(counts.edges)
+        named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
+        ways = self._ways(loader, named, counts.requests[numbers], page_bytes)
+        touched = self._touched(loader, named, ways, page_bytes)
+        return loader.stream(named, ways, self._kernel.active), touched
+
+    def _find_receivers(self, loader: BlockLoader, senders: MarkedRows) -> MarkedRows | None:
+        """Return what the rows of all who may still receive take, and mark these instead of the active vertices.
+
+        None, and nothing is changed, if pushing takes less time.
+        """
+        active, coming = self._kernel.active, self._kernel.coming
+        push_seconds = self._seconds_to_move(loader, senders) + senders.num_edges * SECONDS_PER_EDGE
+        mark_seconds = active.size * SECONDS_PER_MARK
+        if self._pull is None or push_seconds <= mark_seconds:
+            return None
+        self._pull.aim(active)
+        self._pull.mark(coming)
+        receivers = self._count(coming)
+        look_seconds = receivers.num_edges / EDGES_LEFT_OUT * SECONDS_PER_EDGE
+        pays = self._seconds_to_move(loader, receivers) + look_seconds + mark_seconds < push_seconds
+        if pays:
+            active[:] = coming
+        coming[:] = False
+        return receivers if pays else None
+
+    def _seconds_to_move(self, loader: BlockLoader, counts: MarkedRows) -> float:
+        """Return about how long these rows are on their way: of blocks that are not near, the whole or the pages."""
+        numbers = [number for number in np.flatnonzero(counts.edges).tolist() if not loader.is_kept(number)]
+        whole, pages, _ = self._edges.bytes_to_move(numbers, counts.requests[numbers], counts.page_bytes[numbers])
+        moved = np.minimum(whole, pages) if self._edges.moves_rows else whole
+        return float(moved.sum()) / self._link.bytes_per_second
+
+    def _push_while_near(self, loaded: LoadedBlock) -> None:
+        """Let the active vertices of a block send, and those that they make active, while these are many."""
+        sent = self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+        for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
+            if self._kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
+                break
+            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+
+    def _push_cached(self, cache: VertexCache | None) -> dict[str, int]:
+        """Let the active vertices whose rows are cached send; return how many these are."""
+        if cache is None:
+            return {}
+        rows, neighbors, weights = cache.take(self._kernel.active)
+        if rows.rows.size:
+            self._kernel.push_rows(rows, neighbors, weights)
+        return {"cached_rows": rows.rows.size}
