@@ -18,7 +18,8 @@ import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
 from tgraph.engine import far_edges
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
-from tgraph.memory import Budget, EdgeStream, FarGraph, Link, edge_stream
+from tgraph.kernels.cpu.coded_ids import decode_frames
+from tgraph.memory import Budget, EdgeStream, FarGraph, Link, coded_array, edge_stream
 from user_programs import WidestPath
 
 EXACT = {
@@ -107,6 +108,28 @@ def test_coded_blocks_that_stay_near_are_read_once(web: tg.Graph) -> None:
     assert coded <= moved[0] <= 1.5 * coded  # frames at the ends of blocks belong to two of them
     assert moved[1:] == [0, 0]
     assert trace[1].blocks == {"kept": trace[0].blocks["filter"]}
+
+
+@pytest.mark.parametrize(("memory", "is_all_decoded"), [("16MiB", True), ("2.4MiB", False)])
+def test_blocks_stay_decoded_where_there_is_room(
+    web: tg.Graph, memory: str, is_all_decoded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[int] = []
+
+    def decode(coded: Any, begins: Any, *rest: Any) -> int | None:
+        decoded.append(begins.size)
+        return decode_frames(coded, begins, *rest)
+
+    monkeypatch.setattr(coded_array, "decode_frames", decode)
+    with stored(web, memory) as far:
+        result = SCORES["pagerank"](far)
+        assert_same("pagerank", SCORES["pagerank"](web), result)
+    num_blocks = result.trace[0].blocks["filter"]
+    assert result.trace[1].blocks == {"kept": num_blocks}
+    if is_all_decoded:
+        assert len(decoded) == num_blocks
+    else:
+        assert num_blocks < len(decoded) < num_blocks * len(result.trace)
 
 
 def test_a_hub_comes_in_pieces() -> None:

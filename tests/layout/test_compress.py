@@ -17,6 +17,7 @@ from shared_rows import copies, shared_rows
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph
 from tgraph.kernels.cpu import repeated_pairs
+from tgraph.kernels.cpu.symbol_rows import SymbolRows
 from tgraph.kernels.cpu.watch import Watch
 
 
@@ -35,6 +36,11 @@ def check_layers(graph: CompressedGraph) -> None:
             assert below.max() == depth - 1
     used = np.bincount(neighbors, minlength=graph.num_vertices + graph.num_virtual)
     assert (used[graph.num_vertices :] >= 2).all()
+
+
+def rows_of_symbols(graph: tg.Graph) -> SymbolRows:
+    offsets, targets, _ = graph.adjacency("out").to_numpy()
+    return SymbolRows(targets.astype(np.uint32), offsets[:-1].astype(np.int64), np.diff(offsets).astype(np.int64))
 
 
 @settings(deadline=None, max_examples=150)
@@ -127,10 +133,27 @@ def test_rounds_that_would_replace_little_are_left_out() -> None:
     assert small.num_stored == graph.num_arcs
 
 
+@settings(deadline=None, max_examples=50)
+@given(graph=st.one_of(shared_rows(), st.just(copies())), least=st.integers(2, 3))
+def test_what_a_round_leaves_out_holds_nothing_that_is_frequent(graph: tg.Graph, least: int) -> None:
+    rows, all_rows = rows_of_symbols(graph), rows_of_symbols(graph)
+    next_symbol = graph.num_vertices
+    while True:
+        pairs = repeated_pairs.replace_pairs(rows, least, next_symbol, Watch())
+        all_rows.open_all()
+        assert repeated_pairs.replace_pairs(all_rows, least, next_symbol, Watch()).tolist() == pairs.tolist()
+        for start, size in zip(rows.starts, rows.sizes, strict=True):
+            assert rows.symbols[start : start + size].tolist() == all_rows.symbols[start : start + size].tolist()
+        next_symbol += len(pairs)
+        if not len(pairs):
+            break
+    assert rows.open_rows.size == rows.num_pairs == 0
+
+
 @pytest.mark.parametrize(("length", "least"), [(2, 2), (2, 16), (4, 2)])
 def test_a_sample_tells_about_how_much_is_repeated(length: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    offsets, targets, _ = tg.generate.web_like(20_000, 12, seed=3, runtime="numpy").adjacency("out").to_numpy()
-    rows = repeated_pairs.SymbolRows(targets.astype(np.uint32), offsets[:-1].copy(), np.diff(offsets))
+    graph = tg.generate.web_like(20_000, 12, seed=3, runtime="numpy")
+    (offsets, targets, _), rows = graph.adjacency("out").to_numpy(), rows_of_symbols(graph)
     sequences = Counter(
         tuple(targets[place : place + length])
         for first, last in pairwise(offsets.tolist())

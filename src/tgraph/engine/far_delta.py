@@ -1,6 +1,6 @@
 """Linear programs on the blocks of a far graph: only changes travel, and they go where most of them wait.
 
-A round lets the blocks that are near send first, since that moves nothing. Then those blocks are moved in which most is
+A round lets blocks that are near send first, since that moves nothing. Then those blocks are moved in which most is
 pending, most first. The vertices of a block send several times: what they sent each other is on its way too. As many
 rounds as follow the edges of the whole graph once count as an iteration.
 """
@@ -28,6 +28,7 @@ from tgraph.runtime import Array
 
 TIMES_WHILE_NEAR = 4  # that a block sends after it was moved, if its vertices send to each other
 WAITING_PART = 0.5  # of the most that is pending in a block: blocks with less wait
+WAITING_NEAR = 0.5  # times that part: near blocks with less wait, which saves time but no bytes
 ROUNDS_AT_MOST = 64  # in an iteration, however few edges they follow
 THRESHOLD_PART = 0.3  # of the mean that is pending in a block: vertices with less wait
 
@@ -135,9 +136,10 @@ class FarDelta(FarRun):
     def _round(self, loader: BlockLoader, pending: Pending) -> dict[str, int]:
         """Let near blocks send, then move those in which most waits; return the bytes that were read in place."""
         is_near = np.array([loader.stays(unit[0]) for unit in self._units])
-        near = np.flatnonzero(is_near & (pending.vertices > 0))
-        self._send(loader, pending, near, ["filter"] * near.size)
-        far = np.flatnonzero(~is_near & (pending.vertices > 0))
+        is_active = pending.vertices > 0
+        least = WAITING_NEAR * WAITING_PART * pending.amounts[is_active].max(initial=0.0)
+        near = np.flatnonzero(is_near & is_active & (pending.amounts >= least))
+        far = np.flatnonzero(~is_near & is_active)
         far = far[np.argsort(-pending.amounts[far], kind="stable")]
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
@@ -145,7 +147,7 @@ class FarDelta(FarRun):
         ways = self._ways(loader, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
         touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
-        self._send(loader, pending, far, ways)
+        self._send(loader, pending, np.concatenate([near, far]), ["filter"] * near.size + ways)
         return touched
 
     def _send(self, loader: BlockLoader, pending: Pending, units: Array, ways: list[str]) -> None:

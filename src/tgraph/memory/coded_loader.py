@@ -1,7 +1,8 @@
 """Blocks whose neighbours are coded: threads that read them decode them, and those that stay near stay coded.
 
 Near memory then holds several times as many edges. A block is decoded into one of the buffers whenever it is used,
-which takes less time than reading it would; weights are as they are elsewhere.
+which takes less time than reading it would; weights are as they are elsewhere. Where all blocks stay and there is room
+left, the first ones stay decoded: the next ones are decoded while these are computed on.
 """
 
 from __future__ import annotations
@@ -30,11 +31,23 @@ class CodedLoader(BlockLoader):
     def __init__(self, file: FarFile, arrays: tuple[CodedArray, FarArray | None], *rest: Any) -> None:
         self._ids, self._weights = arrays[0], [array for array in arrays[1:] if array is not None]
         self._near: dict[int, _NearBlock] = {}
+        self._decoded: set[int] = set()
         super().__init__(file, arrays, *rest)
 
     def is_kept(self, number: int) -> bool:
         """Say whether a block is near already."""
-        return number in self._near
+        return number in self._near or super().is_kept(number)
+
+    def _choose_kept(self, kept_bytes: int) -> set[int]:
+        """Return the first blocks that fit; if all do, choose the first ones that also fit decoded."""
+        chosen = super()._choose_kept(kept_bytes)
+        room = kept_bytes - sum(self._near_bytes(self.blocks[number]) for number in chosen)
+        for number, block in enumerate(self.blocks) if len(chosen) == len(self.blocks) else ():
+            room -= self._ids.buffer_bytes(block.num_edges) - self._coded_bytes(block)
+            if room < 0:
+                break
+            self._decoded.add(number)
+        return chosen
 
     def _near_bytes(self, block: Block) -> int:
         weights = sum(array.buffer_bytes(block.num_edges) for array in self._weights)
@@ -45,11 +58,13 @@ class CodedLoader(BlockLoader):
         return aligned_bytes(self._ids.moved_bytes(block.first_edge, block.last_edge)) + ALIGNMENT
 
     def _passes(self, number: int) -> bool:
-        """Say whether a block needs a buffer: every one does."""
-        return True
+        """Say whether a block needs a buffer: every one does that does not stay decoded."""
+        return number not in self._decoded
 
     def _read_block(self, number: int, free: list[list[Array]]) -> tuple[list[Array], list[PendingRead]]:
         """Begin to read and decode a block; one that can stay is read into memory of its own."""
+        if number in self._decoded:
+            return super()._read_block(number, free)
         block, buffers = self.blocks[number], free.pop()
         edges, file = (block.first_edge, block.last_edge), self._file
         near, read = self._near.get(number), PendingRead.ended()

@@ -94,16 +94,18 @@ class BlockLoader:
         `zero_copy` come only the `active [V]` rows: those of blocks that are moved in the same way together, ascending,
         as many as fit.
         """
-        for number in numbers:
-            if number in self._kept:
-                self._moved.num_blocks["kept"] += 1
-                yield self._kept[number]
         wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
         missing = [
             part for number, way in wanted if number not in self._kept for part in self._parts(number, way, active)
         ]
         coming = deque(sorted(missing, key=self._turn))
         free, pending = list(self._buffers), deque[_Load]()
+        while coming and coming[0].way == "filter" and free:
+            pending.extend(self._start(coming, free, active))
+        for number in numbers:
+            if number in self._kept:
+                self._moved.num_blocks["kept"] += 1
+                yield self._kept[number]
         while True:
             while coming and free:
                 pending.extend(self._start(coming, free, active))

@@ -12,11 +12,11 @@ from numba import njit
 
 from tgraph.dtypes import index_dtype
 from tgraph.kernels.cpu.atomics import fetch_add
-from tgraph.kernels.cpu.repeated_pairs import SymbolRows, sort_small
+from tgraph.kernels.cpu.symbol_rows import SymbolRows, sort_small
 from tgraph.kernels.cpu.team import JIT, part, run_team, team_size
 from tgraph.runtime.protocol import Array
 
-PASSES = 6  # of choosing: what is written out makes the rows around it longer
+PASSES = 6  # of choosing in which pairs that were written out may be kept again
 ROW_COST = 1  # what a row takes beside its symbols, in symbols: its offset
 
 
@@ -106,23 +106,25 @@ def _count_uses(symbols, starts, sizes, num_vertices, uses):
 def _choose(row_uses, pairs, num_vertices):
     """Return which pairs are kept as rows, and the length of each one's row. One thread; users follow what they use.
 
-    First all that are used once are written out; then, as lengths are known, all whose row is not worth it.
+    First all that are used once are written out. Then lengths and uses are known, and a pair is kept if it is worth its
+    row, also one that was written out: those that use it may have been written out since, so it is used more often. At
+    the end pairs are only written out, until none is.
     """
     count = len(pairs)
     is_kept, lengths = np.ones(count, np.bool_), np.zeros(count, np.int64)
-    for attempt in range(PASSES):
+    attempt, has_changed = 0, True
+    while has_changed or attempt < 2:
         _measure_pairs(pairs, num_vertices, is_kept, lengths)
-        uses = row_uses.copy()
+        uses, has_changed = row_uses.copy(), False
         for number in range(count - 1, -1, -1):
             used, length = uses[number], lengths[number]
-            if attempt == 0:
-                is_kept[number] = used > 1
-            else:
-                is_kept[number] = is_kept[number] and length * used > length + used + ROW_COST
+            is_worth_it = used > 1 if attempt == 0 else length * used > length + used + ROW_COST
+            if is_worth_it != is_kept[number] and (attempt < PASSES or is_kept[number]):
+                is_kept[number], has_changed = is_worth_it, True
             for symbol in pairs[number]:
                 if symbol >= num_vertices:
                     uses[symbol - num_vertices] += 1 if is_kept[number] else used
-    _measure_pairs(pairs, num_vertices, is_kept, lengths)
+        attempt += 1
     return is_kept, lengths
 
 

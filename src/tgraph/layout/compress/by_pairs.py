@@ -15,13 +15,9 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Adjacency, CompressedGraph, Graph
-from tgraph.kernels.cpu.repeated_pairs import (
-    MOST_FREQUENT,
-    SymbolRows,
-    estimate_repeated,
-    put_alike_together,
-    replace_pairs,
-)
+from tgraph.kernels.cpu.repeated_pairs import MOST_FREQUENT, estimate_repeated, replace_pairs
+from tgraph.kernels.cpu.symbol_order import put_alike_together
+from tgraph.kernels.cpu.symbol_rows import SymbolRows
 from tgraph.kernels.cpu.virtual_rows import build_layers
 from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime import Array
@@ -100,6 +96,8 @@ def _replace_all(rows: SymbolRows, min_frequency: int, may_reorder: bool, say: C
         least = max(frequency, min_frequency)
         if may_reorder:
             put_alike_together(rows, next_symbol, Watch())
+        else:
+            rows.open_all()
         if least < LEAST_OF_PAIRS <= step_before and not _is_worth_it(rows, 4, least):
             break
         while _is_worth_it(rows, 2, least):
