@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import tgraph as tg
+from far_graphs import Heat
 from small_graphs import SmallGraph, small_graphs
 from tgraph.engine import device_edges
 from tgraph.engine.device_edges import DeviceEdges
@@ -58,16 +59,8 @@ def known_link(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HostEdges, "link", lambda self, near_bytes: FAST_HOST)
 
 
-class Heat(tg.Program):
-    """A sweep of means whose messages depend on the edge, with a total."""
-
-    reduce, active, tolerance = "mean", "all", 1e-12
-
-    def init(self, graph: tg.Graph) -> Any:
-        return graph.runtime.astype(graph.out_degrees(), "float64"), None
-
-    def message(self, value: Any, weight: Any) -> Any:
-        return value * weight / (weight + 1.0)
+class HeatOfAll(Heat):
+    """A sweep with a total."""
 
     def total(self, value: Any) -> Any:
         return value
@@ -107,7 +100,7 @@ RUNS: dict[str, Callable[..., Any]] = {
     "weighted pagerank": lambda graph, **how: tg.pagerank(graph, max_iterations=3, weighted=True, **how),
     "hits": lambda graph, **how: tg.hits(graph, max_iterations=2, **how),
     "widest": lambda graph, **how: tg.run(WidestPath(), graph, **how),
-    "heat": lambda graph, **how: tg.run(Heat(), graph, max_iterations=3, **how),
+    "heat": lambda graph, **how: tg.run(HeatOfAll(), graph, max_iterations=3, **how),
     "counted": lambda graph, **how: tg.run(Counted(), graph, max_iterations=3, **how),
 }
 FRONTIERS = ("bfs", "sssp", "widest", "counted")
