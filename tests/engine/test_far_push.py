@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import tgraph as tg
 from far_graphs import stored
 from small_graphs import SmallGraph, small_graphs
-from tgraph.engine import far_push
+from tgraph.engine import far_push, far_runs
 from tgraph.kernels.cpu import team
+from tgraph.memory import Link
 from tgraph.run import TRANSFERS
 from tgraph.verify.bfs import check_bfs
 
@@ -31,6 +32,13 @@ class Largest(tg.Program):
 
     def update(self, value: Any, incoming: Any) -> Any:
         return tg.maximum(value, incoming)
+
+
+@pytest.fixture
+def known_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk whose speed is the same on every machine."""
+    link = Link(1.5e9, seconds_per_request=6e-5, seconds_per_fault=2e-4, seconds_per_plan=1e-4)
+    monkeypatch.setattr(far_runs, "link_for", lambda path: link)
 
 
 @pytest.fixture
@@ -53,6 +61,7 @@ def test_pulling_reaches_the_same_fixed_point(case: SmallGraph, transfer: str, t
             assert {one.direction for one in found.trace if one.active_edges} <= {"pull"}
 
 
+@pytest.mark.usefixtures("known_link")
 @pytest.mark.parametrize("transfer", TRANSFERS)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_large_frontiers_are_pulled(transfer: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +77,7 @@ def test_large_frontiers_are_pulled(transfer: str, threads: int, monkeypatch: py
     assert result.trace.moved_bytes <= pushed.trace.moved_bytes
 
 
+@pytest.mark.usefixtures("known_link")
 def test_small_frontiers_are_pushed() -> None:
     graph = tg.generate.grid(40, 40, seed=1, runtime="numpy")
     with stored(graph, memory="100KiB") as far:

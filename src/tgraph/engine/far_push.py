@@ -127,10 +127,12 @@ class FarPush(FarRun):
 
         None, and nothing is changed, if pushing takes less time.
         """
+        if self._pull is None:
+            return None
         active, coming = self._kernel.active, self._kernel.coming
         push_seconds = self._seconds_to_move(loader, senders) + senders.num_edges * SECONDS_PER_EDGE
         mark_seconds = active.size * SECONDS_PER_MARK
-        if self._pull is None or push_seconds <= mark_seconds:
+        if push_seconds <= mark_seconds:
             return None
         self._pull.aim(active)
         self._pull.mark(coming)
