@@ -4,8 +4,8 @@ Push goes through the frontier in queues, one per thread: who reaches a neighbou
 level, puts it into its own queue, where it stays. Small levels are divided among the threads as they lie there, so that
 a thread goes on with what it has in its cache; one thread follows tiny ones alone, without atomic operations and
 meetings. Pull goes through the vertices that are not reached, and ends at the first neighbour in the frontier; in
-ascending rows that is the smallest. Vertices without incoming edges are taken for reached after the first pull. When to
-switch: Beamer, Asanovic, Patterson 2012.
+ascending rows that is the smallest (Beamer, Asanovic, Patterson 2012; `direction` says when). Most find one at their
+first neighbour; these are asked for ahead and looked at without a branch.
 
 A parent is the smallest neighbour one level closer. Pull finds it by the way; in large levels everybody who pushes
 offers itself, and the smallest stays; vertices of small levels look for theirs when the search is over, unless they
@@ -27,11 +27,13 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, fetch_min, fetch_or, load, store, trailing_zeros
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
+from tgraph.kernels.cpu.direction import prefers_pull
+from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
 
-ALPHA, BETA = 24, 18
+BETA = 18  # pull ends when the frontier has fewer than this part of the vertices
 TINY_LEVEL, SMALL_LEVEL = 1 << 9, 1 << 14  # edges below which one thread follows alone, and threads have fixed parts
 ADOPTING = 4  # times the edges of a level that the next may have for its vertices to look for parents themselves
 WORDS = 16  # of 64 vertices that a thread takes at a time in pull
@@ -154,12 +156,6 @@ def _push_large(rank, size, shared, slot, segments, offers, level, offsets, neig
 
 
 @njit(**JIT)
-def _prefers_pull(edges, unexplored, num_vertices):
-    """Say whether pull is worth the search through all vertices."""
-    return edges > (unexplored + num_vertices) // ALPHA
-
-
-@njit(**JIT)
 def _follow(
     shared,
     may_pull,
@@ -181,7 +177,7 @@ def _follow(
     num_vertices, halted = np.int64(levels.size), np.int64(0)
     count, edges, _ = _frontier(segments[iteration % 2])
     while count > 0 and edges < 2 * TINY_LEVEL and halted == 0:
-        if may_pull and _prefers_pull(edges, unexplored, num_vertices):
+        if may_pull and prefers_pull(edges, unexplored, num_vertices, neighbors.size):
             break
         rows[iteration, 0], rows[iteration, 1], rows[iteration, 2] = 0, count, edges
         old, new, begin = segments[iteration % 2], segments[(iteration + 1) % 2], tail
@@ -256,51 +252,91 @@ def _to_queue(rank, size, front, queue, segment, tail):
 @njit(**JIT)
 def _pull(shared, slot, level, offsets, neighbors, out_offsets, ascending, levels, parents, front, new_front, reached):
     """Writes levels, parents and bits of vertices in its words. Returns how many it reached, and their edges."""
-    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
-    num_vertices, num_words, wants_parents = np.uint64(levels.size), np.int64(front.size), parents.size > 0
-    found, new_edges = np.int64(0), np.int64(0)
+    one = np.uint64(1)
+    num_words, found, new_edges = np.int64(front.size), np.int64(0), np.int64(0)
     while True:
         taken = fetch_add(shared, slot + TAKE, WORDS)
         if taken >= num_words:
             break
         for word in range(np.uint64(taken), np.uint64(min(taken + WORDS, num_words))):
-            open_bits, new_bits, empty_bits = ~reached[word], np.uint64(0), np.uint64(0)
-            while open_bits != np.uint64(0):
-                bit = open_bits & (~open_bits + one)
-                vertex = (word << six) + trailing_zeros(open_bits)
-                open_bits ^= bit
-                if vertex >= num_vertices:
-                    break
-                first, last = offsets[vertex], offsets[vertex + one]
-                if first == last:
-                    empty_bits |= bit
-                for edge in range(first, last):
-                    neighbor = neighbors[edge]
-                    if (front[np.uint64(neighbor) >> six] >> (np.uint64(neighbor) & low)) & one:
-                        if wants_parents:
-                            parents[vertex] = min(parents[vertex], neighbor)
-                        new_bits |= bit
-                        if ascending:
-                            break
-                if new_bits & bit:
-                    levels[vertex] = level
-                    found += 1
-                    new_edges += np.int64(out_offsets[vertex + one] - out_offsets[vertex])
+            if word + one < reached.size:
+                _ask_for_rows(word + one, offsets, neighbors, reached)
+            new_bits = _look_at_first(word, level, offsets, neighbors, levels, parents, front, reached)
+            rest = ~reached[word] & ~new_bits if ascending else ~reached[word]
+            new_bits |= _look_at_others(word, rest, level, offsets, neighbors, ascending, levels, parents, front)
             new_front[word] = new_bits
-            reached[word] |= new_bits | empty_bits
+            reached[word] |= new_bits
+            base = word << np.uint64(6)
+            while new_bits != np.uint64(0):
+                vertex = base + trailing_zeros(new_bits)
+                new_bits &= new_bits - one
+                found += 1
+                new_edges += np.int64(out_offsets[vertex + one] - out_offsets[vertex])
     return found, new_edges
 
 
 @njit(**JIT)
-def _mark_reached(rank, size, levels, reached):
-    """Writes reached: the vertices that have a level."""
+def _ask_for_rows(word, offsets, neighbors, reached):
+    """Asks for the first neighbours of the vertices of a word that are not reached; writes nothing."""
+    open_bits, base = ~reached[word], word << np.uint64(6)
+    while open_bits != np.uint64(0):
+        prefetch(neighbors, offsets[base + trailing_zeros(open_bits)])
+        open_bits &= open_bits - np.uint64(1)
+
+
+@njit(**JIT)
+def _look_at_first(word, level, offsets, neighbors, levels, parents, front, reached):
+    """Writes levels and parents of a word's vertices whose first neighbour is in the frontier; returns their bits.
+
+    There is no branch in it that could be guessed wrongly, so that many rows are on their way at a time.
+    """
+    one, six, low, wants_parents = np.uint64(1), np.uint64(6), np.uint64(63), parents.size > 0
+    open_bits, new_bits, base = ~reached[word], np.uint64(0), word << six
+    while open_bits != np.uint64(0):
+        place = trailing_zeros(open_bits)
+        open_bits &= open_bits - one
+        vertex = base + place
+        neighbor = neighbors[offsets[vertex]]
+        bit = (front[np.uint64(neighbor) >> six] >> (np.uint64(neighbor) & low)) & one
+        levels[vertex] = level if bit else levels[vertex]
+        if wants_parents:
+            parents[vertex] = neighbor if bit else parents[vertex]
+        new_bits |= bit << place
+    return new_bits
+
+
+@njit(**JIT)
+def _look_at_others(word, rest, level, offsets, neighbors, ascending, levels, parents, front):
+    """Writes levels and parents of a word's vertices in `rest` with a neighbour in the frontier; returns their bits."""
+    one, six, low, wants_parents = np.uint64(1), np.uint64(6), np.uint64(63), parents.size > 0
+    new_bits, base = np.uint64(0), word << six
+    while rest != np.uint64(0):
+        place = trailing_zeros(rest)
+        rest &= rest - one
+        vertex = base + place
+        for edge in range(offsets[vertex] + one, offsets[vertex + one]):
+            neighbor = neighbors[edge]
+            if (front[np.uint64(neighbor) >> six] >> (np.uint64(neighbor) & low)) & one:
+                levels[vertex] = level
+                if wants_parents:
+                    parents[vertex] = min(parents[vertex], neighbor)
+                new_bits |= one << place
+                if ascending:
+                    break
+    return new_bits
+
+
+@njit(**JIT)
+def _mark_reached(rank, size, offsets, levels, reached):
+    """Writes reached: the vertices that have a level or no row, and the places behind the last vertex."""
     first, last = part(rank, size, np.int64(reached.size))
     for word in range(np.uint64(first), np.uint64(last)):
-        bits = np.uint64(0)
         base = word << np.uint64(6)
-        for vertex in range(base, min(base + np.uint64(64), np.uint64(levels.size))):
-            if levels[vertex] >= 0:
-                bits |= np.uint64(1) << (vertex - base)
+        end = min(base + np.uint64(64), np.uint64(levels.size))
+        bits = np.uint64(0) if end == base + np.uint64(64) else ~np.uint64(0) << (end - base)
+        for vertex in range(base, end):
+            is_reached = (levels[vertex] >= 0) | (offsets[vertex] == offsets[vertex + np.uint64(1)])
+            bits |= np.uint64(is_reached) << (vertex - base)
         reached[word] = bits
 
 
@@ -365,9 +401,9 @@ def _search(
         if dense:
             pulls = count >= earlier or count > num_vertices // BETA
         else:
-            pulls = may_pull and _prefers_pull(edges, unexplored, num_vertices)
+            pulls = may_pull and prefers_pull(edges, unexplored, num_vertices, neighbors.size)
         if pulls and not dense:
-            _mark_reached(rank, size, levels, bitmaps[2])
+            _mark_reached(rank, size, in_offsets, levels, bitmaps[2])
             meeting = _to_bitmap(rank, size, shared, meeting, queue, old[rank], front)
         elif dense and not pulls:
             tail = _to_queue(rank, size, front, queue, old[rank], tail)

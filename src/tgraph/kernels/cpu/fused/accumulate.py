@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
-from tgraph.kernels.cpu.fused.frontier import FrontierRun, Pieces, append, degree, sender_names
+from tgraph.kernels.cpu.fused.frontier import FrontierRun, Pieces, append, degree, each_vertex, sender_names
 from tgraph.kernels.cpu.fused.pieces import KernelProgram, Side, block, type_lines, type_name
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.runtime.protocol import Array
@@ -177,7 +177,7 @@ def _pieces(program: KernelProgram, num_sides: int, stored: np.dtype[np.generic]
         push_edge=push_edge,
         at_sender=sender,
         is_ordered=is_ordered,
-        pull_vertex=_pull_vertex(program, num_sides),
+        pull_word=each_vertex(_pull_vertex(program, num_sides)),
         after_push=_UPDATE_TOUCHED.format(
             changed=_changed(updated, "v"),
             clear=block(_clear(program.reduce), 2),

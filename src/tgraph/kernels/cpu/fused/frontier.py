@@ -106,10 +106,10 @@ def worker(rank, size, shared, limit, direction, state, rows, times, queues, hub
                 taken = fetch_add(shared, slot + TAKE, WORDS)
                 if taken >= num_words:
                     break
+                {before_words}
                 for word in range(np.uint64(taken), np.uint64(min(taken + WORDS, num_words))):
                     new_bits = np.uint64(0)
-                    for u in range(word << SIX, min((word + ONE) << SIX, np.uint64(num_vertices))):
-                        {pull_vertex}
+                    {pull_word}
                     new_front[word] = new_bits
             fetch_add(shared, slot + FOUND, found)
             {after_pull}
@@ -152,6 +152,11 @@ def worker(rank, size, shared, limit, direction, state, rows, times, queues, hub
         state[4], state[5], state[6], state[7] = queue_at, front_at, num_hubs, earlier
 """
 
+_EACH_VERTEX = """
+for u in range(word << SIX, min((word + ONE) << SIX, np.uint64(num_vertices))):
+    {pull_vertex}
+"""
+
 _APPEND = """
 degree = {degree}
 if degree > HUB:
@@ -185,10 +190,11 @@ class Pieces:
     functions: tuple[str, ...]
     prefers_pull: str
     push_edge: Callable[[int], str]  # by the number of the side: v is the neighbour, u the sender
-    pull_vertex: str
+    pull_word: str  # sets bits of new_bits, and adds to found and new_edges
     begin: str = ""
     prepare: str = ""
     at_sender: str = ""
+    before_words: str = ""  # before the words that a thread took in pull
     is_ordered: bool = False
     after_push: str = ""
     after_pull: str = ""
@@ -199,6 +205,11 @@ class Pieces:
 def append(num_sides: int, found: str, hubs: str) -> str:
     """Return the lines that put vertex v into the new queue, of which `found` is the counter's word."""
     return _APPEND.format(degree=degree("v", num_sides), found=found, hubs=hubs)
+
+
+def each_vertex(pull_vertex: str) -> str:
+    """Return the lines that pull for each vertex u of a word."""
+    return _EACH_VERTEX.format(pull_vertex=block(pull_vertex, 1))
 
 
 def degree(vertex: str, num_sides: int) -> str:
@@ -223,7 +234,8 @@ def write_text(program: KernelProgram, pieces: Pieces, num_sides: int) -> str:
         main=f"F_{program.main_field}",
         append_queued=block(append(num_sides, "QUEUED", "QUEUED_HUBS"), 5),
         push_row=block("\n".join(push_row), 5),
-        pull_vertex=block(pieces.pull_vertex, 6),
+        before_words=block(pieces.before_words, 4),
+        pull_word=block(pieces.pull_word, 5),
         prefers_pull=pieces.prefers_pull,
         begin=block(pieces.begin, 1),
         prepare=block(pieces.prepare, 2),
