@@ -60,7 +60,7 @@ RUNS: dict[str, tuple[float, Callable[[tg.Graph, int], tg.Result]]] = {  # the l
     "user's program": (0.0, lambda graph, hub: tg.run(WidestPath(hub), graph)),
     "PageRank": (1e-9, lambda graph, hub: tg.pagerank(graph, tol_l1=1e-9)),
     "power iteration": (1e-15, lambda graph, hub: tg.pagerank(graph, tol_l1=0.0, max_iterations=20)),
-    "HITS": (1e-14, lambda graph, hub: tg.hits(graph, max_iterations=20)),
+    "HITS": (1e-14, lambda graph, hub: tg.hits(graph, tol_l1=0, max_iterations=20)),
 }
 
 

@@ -30,7 +30,7 @@ EXACT = {
 }
 SCORES = {
     "pagerank": lambda graph, **_: tg.pagerank(graph, tol_l1=0, max_iterations=20),
-    "hits": lambda graph, **_: tg.hits(graph, max_iterations=20),
+    "hits": lambda graph, **_: tg.hits(graph, tol_l1=0, max_iterations=20),
     "changes": lambda graph, **_: tg.pagerank(graph, tol_l1=1e-13, max_iterations=3000, **by_changes(graph)),
 }
 

@@ -63,8 +63,8 @@ CLOSE: dict[str, Any] = {
     "power iteration": lambda graph: tg.pagerank(graph, tol_l1=0.0, max_iterations=8),
     "weighted": lambda graph: tg.pagerank(graph, tol_l1=1e-11, max_iterations=300, weighted=graph.weighted),
     "katz": lambda graph: tg.katz(graph, tol_l1=1e-11, max_iterations=300),
-    "hits": lambda graph: tg.hits(graph, max_iterations=9),
-    "hits by primitives": lambda graph: tg.hits(graph, max_iterations=9, kernel="plain"),
+    "hits": lambda graph: tg.hits(graph, tol_l1=0, max_iterations=9),
+    "hits by primitives": lambda graph: tg.hits(graph, tol_l1=0, max_iterations=9, kernel="plain"),
 }
 
 

@@ -110,7 +110,7 @@ def _iterate(
         _subtract(rank, size, step, small, scores, vectors, short, sums)
         meeting = meet(shared, meeting, size)
         small[BESIDE, step] = math.sqrt(_in_order(sums[SQUARES]))
-        eigenvalue = _first_eigenvector(step + 1, small)
+        eigenvalue = first_eigenvector(step + 1, small)
         change = small[SHARE, step] * _in_order(sums[CHANGES])
         for earlier in range(step + 1):
             change += small[SHARE, earlier] * lost[earlier]
@@ -201,7 +201,7 @@ def _subtract(rank, size, step, small, scores, vectors, short, sums):
 
 
 @njit(**JIT)
-def _first_eigenvector(count, small):
+def first_eigenvector(count, small):
     """Writes the shares, the first eigenvector of the small matrix of so many steps; returns its eigenvalue."""
     diagonal, beside, shares = small[DIAGONAL], small[BESIDE], small[SHARE]
     pivots = np.empty(count)
