@@ -73,6 +73,8 @@ class PageRank(Program):
         """Mark the vertices without edges, and let the others carry what these add to the jumps."""
         runtime = graph.runtime
         isolated = runtime.nonzero(parts == 0)
+        if not isolated.shape[0] and not graph.is_sharded:
+            return parts
         if graph.directed:
             has_no_edges = runtime.index_select(graph.in_degrees(), isolated) == 0
             isolated = runtime.mask_select(isolated, has_no_edges)
@@ -192,7 +194,8 @@ def edge_parts(graph: Graph, dtype: str = "float64") -> Tensor:
     """Return the part of a vertex that goes along each of its outgoing edges, 0 where there is none."""
     runtime = graph.runtime
     degrees = runtime.astype(graph.out_degrees(), dtype)
-    return 1.0 / runtime.index_put(degrees, runtime.nonzero(degrees == 0), math.inf)
+    dangling = runtime.nonzero(degrees == 0)
+    return 1.0 / (runtime.index_put(degrees, dangling, math.inf) if dangling.shape[0] else degrees)
 
 
 def out_strengths(graph: Graph, dtype: str = "float64") -> Tensor:
