@@ -307,4 +307,4 @@ class Loader(Pipeline):
     def _labels_of(self, table: Tensor, targets: Tensor) -> Tensor:
         if isinstance(self.graph, ShardedGraph):
             return fetch_rows(self.graph, table, targets.numpy())
-        return Rows(table, targets.to(table.device)).gather()
+        return Rows.unchecked(table, targets.to(table.device)).gather()
