@@ -14,7 +14,7 @@ from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.openmp import run_on_shared_threads, start_threads
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.row_blocks import build_block_sum
-from tgraph.kernels.cpu.row_sums import feature_team
+from tgraph.kernels.cpu.row_sums import feature_work
 from tgraph.kernels.cpu.team import JIT, as_unsigned
 from tgraph.runtime.protocol import Array
 
@@ -50,8 +50,8 @@ def sum_gathered(
     """
     ids, own_ids = (None if one is None else as_unsigned(one) for one in (row_ids, factor_ids))
     read = (as_unsigned(offsets), as_unsigned(sources), ids, weights, table, is_mean, factors, own_ids)
-    size = feature_team(sources.size, table.shape[1])
-    run_on_shared_threads(_launch, _sum_gathered, size, np.zeros(1, np.int64), *read, new_sums)
+    work = feature_work(sources.size, table.shape[1])
+    run_on_shared_threads(_launch, _sum_gathered, work, np.zeros(1, np.int64), *read, new_sums)
 
 
 @njit(**JIT)

@@ -24,7 +24,7 @@ from tgraph.kernels.cpu.neighbor_draws import (
 )
 from tgraph.kernels.cpu.openmp import run_on_shared_threads, start_threads
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.team import JIT, team_size
+from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
 ALL = -1  # as a fan-out: every edge of the row
@@ -59,9 +59,8 @@ def sample_rows(
         new: Written: positions of the edges `[E] int64`, neighbours `[E]`, and the times handed down to them or None.
     """
     total = int(counted[2][-1])
-    size = team_size(total * WORK_PER_EDGE)
     read = (np.zeros(1, np.int64), neighbors, *chances, *counted, *places, fanout, replace, key)
-    run_on_shared_threads(_launch, _sample, size, *read, *new)
+    run_on_shared_threads(_launch, _sample, total * WORK_PER_EDGE, *read, *new)
 
 
 @njit(**JIT)

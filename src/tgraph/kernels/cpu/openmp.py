@@ -25,8 +25,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from tgraph.kernels.cpu.team import run_team
+from tgraph.kernels.cpu.team import run_team, team_size
 
+SOONER = 10  # times as fast as threads of our own are started
 START = "GOMP_parallel"  # libgomp's: start(function of a pointer, the pointer, threads, flags)
 
 _is_child = threading.Event()
@@ -47,15 +48,19 @@ def _has_start() -> bool:
     return True
 
 
-def run_on_shared_threads(
-    launch: Callable[..., None], worker: Callable[..., None], size: int, *args: Any
-) -> None:
+def _can_share() -> bool:
+    return threading.current_thread() is threading.main_thread() and not _is_child.is_set() and _has_start()
+
+
+def run_on_shared_threads(launch: Callable[..., None], worker: Callable[..., None], work: int, *args: Any) -> None:
     """Run `worker(rank, size, *args)` for every rank, on OpenMP threads if there are some, and wait for all.
 
-    `launch(size, *args)` is compiled and does the same by `start_threads`.
+    `work` elements decide how many threads that are, see `team_size`; those of OpenMP start sooner and take part
+    earlier. `launch(size, *args)` is compiled and does the same by `start_threads`.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    if size > 1 and is_main and not _is_child.is_set() and _has_start():
+    can_share = _can_share()
+    size = team_size(work * SOONER if can_share else work)
+    if size > 1 and can_share:
         launch(size, *args)
     else:
         run_team(worker, size, *args)

@@ -12,7 +12,7 @@ from numba import njit
 
 from tgraph.kernels.cpu.openmp import run_on_shared_threads, start_threads
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.team import JIT, part, team_size
+from tgraph.kernels.cpu.team import JIT, part
 from tgraph.runtime.protocol import Array
 
 AHEAD = 8  # rows
@@ -30,8 +30,8 @@ def copy_rows(table: Array, rows: Array, new_rows: Array) -> None:
     [[9, 10, 11], [3, 4, 5]]
     """
     word = _widest_word(table, new_rows)
-    size = team_size(new_rows.size // BYTES_PER_WORK)
-    run_on_shared_threads(_launch, _copy, size, table.view(word), rows, new_rows.view(word))
+    work = new_rows.size // BYTES_PER_WORK
+    run_on_shared_threads(_launch, _copy, work, table.view(word), rows, new_rows.view(word))
 
 
 @njit(**JIT)

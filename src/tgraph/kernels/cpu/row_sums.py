@@ -23,9 +23,14 @@ LINES_ASKED_FOR = 8
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
+def feature_work(num_edges: int, width: int) -> int:
+    """Return how much work so many edges with so many features each are, in the units of `team_size`."""
+    return num_edges * max(1, width // FEATURES_PER_STEP)
+
+
 def feature_team(num_edges: int, width: int) -> int:
-    """Return how many threads so many edges with so many features each deserve."""
-    return team_size(num_edges * max(1, width // FEATURES_PER_STEP))
+    """Return how many threads they deserve."""
+    return team_size(feature_work(num_edges, width))
 
 
 @njit(**JIT)
