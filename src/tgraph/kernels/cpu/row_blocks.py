@@ -13,7 +13,15 @@ from numba.extending import intrinsic
 
 VECTOR_BYTES = 32
 LINE_BYTES = 64
-BYTE, WORD, LONG, BIT = ir.IntType(8), ir.IntType(32), ir.IntType(64), ir.IntType(1)
+BYTE, WORD, LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+ARGUMENTS = ("feature", "begin", "end", "sources", "row_ids", "weights", "table") + (
+    "scale",
+    "factors",
+    "factor_row",
+    "ahead",
+    "new_sums",
+    "row",
+)
 FUSED = ("contract", "nsz")  # a product and its sum may be rounded once
 
 
@@ -60,11 +68,8 @@ class _Block:
     """The code of one such sum."""
 
     def __init__(self, context, builder, signature, values, num_vectors, is_masked) -> None:
-        names = (
-            "feature begin end sources row_ids weights table scale factors factor_row ahead new_sums row"
-        ).split()
         self.context, self.builder, self.num_vectors = context, builder, num_vectors
-        self.kinds, self.values = dict(zip(names, signature.args, strict=True)), dict(zip(names, values, strict=True))
+        self.kinds, self.values = (dict(zip(ARGUMENTS, given, strict=True)) for given in (signature.args, values))
         element = self.kinds["table"].dtype
         self.item_bytes = element.bitwidth // 8
         self.lanes = VECTOR_BYTES // self.item_bytes
@@ -178,7 +183,9 @@ class _Block:
         kind = ir.VectorType(value.type, self.lanes)
         single = self.builder.insert_element(ir.Constant(kind, ir.Undefined), value, WORD(0))
         return self.builder.shuffle_vector(
-            single, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(WORD, self.lanes), [WORD(0)] * self.lanes)
+            single,
+            ir.Constant(kind, ir.Undefined),
+            ir.Constant(ir.VectorType(WORD, self.lanes), [WORD(0)] * self.lanes),
         )
 
     def _zeros(self):

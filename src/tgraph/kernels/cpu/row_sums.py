@@ -95,7 +95,7 @@ def _sum_rows(rank, size, offsets, ids, weights, embeddings, new_sums):
 def sum_products(
     offsets: Array, ids: Array, embeddings: Array, factor_ids: Array, factors: Array, new_sums: Array
 ) -> None:
-    """Write `new_sums[r]`, the sum over the edges e of row r of `embeddings[ids[e]] * factors[factor_ids[e]]`, `[R, F]`.
+    """Write `new_sums[r]`, the sum over the edges e of row r of `embeddings[ids[e]] * factors[factor_ids[e]]`.
 
     >>> sums, table = np.empty((1, 1)), np.array([[2.0], [3.0], [5.0]])
     >>> sum_products(np.array([0, 2]), np.array([0, 1]), table, np.array([1, 2]), table, sums)
