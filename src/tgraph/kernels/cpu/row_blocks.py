@@ -14,13 +14,9 @@ from numba.extending import intrinsic
 VECTOR_BYTES = 32
 LINE_BYTES = 64
 BYTE, WORD, LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-ARGUMENTS = ("feature", "begin", "end", "sources", "row_ids", "weights", "table") + (
-    "scale",
-    "factors",
-    "factor_row",
-    "ahead",
-    "new_sums",
-    "row",
+ARGUMENTS = (
+    *("feature", "begin", "end", "sources", "row_ids", "weights", "table"),
+    *("scale", "factors", "factor_row", "ahead", "new_sums", "row"),
 )
 FUSED = ("contract", "nsz")  # a product and its sum may be rounded once
 
