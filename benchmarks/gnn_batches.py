@@ -38,8 +38,8 @@ BATCH_SIZE = 300
 STAGES = ("sample", "reindex", "reverse", "lookup", "forward", "backward", "update")
 QUIET = {"PYTHONWARNINGS": "ignore", "DGLBACKEND": "pytorch"}
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28)}
-OURS = ("tgraph", "tgraph_ahead", "tgraph_copy", "tgraph_copy_ahead", "tgraph_rewritten")
-ONLY = {"tgraph_rewritten": "ngcf", "pyg_fused": "gcn"}
+OURS = ("tgraph", "tgraph_ahead", "tgraph_copy", "tgraph_copy_ahead")
+ONLY = {"pyg_fused": "gcn"}
 
 
 @dataclass

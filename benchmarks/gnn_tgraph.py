@@ -1,8 +1,8 @@
 """tgraph in the comparison of batches: features are read in place by the first aggregation.
 
 `tgraph` makes every batch when it is wanted, `tgraph_ahead` makes two ahead in background threads, `tgraph_copy` and
-`tgraph_copy_ahead` copy the features of a batch. `tgraph_rewritten` computes the mean of x_j + x_i * x_j as
-(1 + x_i) * mean(x_j), which is the same by algebra; the others go edge by edge.
+`tgraph_copy_ahead` copy the features of a batch. `pull` computes the mean of x_j + x_i * x_j as (1 + x_i) * mean(x_j),
+which is the same by algebra.
 """
 
 from __future__ import annotations
@@ -18,39 +18,34 @@ from torch.nn import functional
 
 import tgraph as tg
 from tgraph.nn import GCN, Block, Loader, Rows, neighbor_apply, pull
-from tgraph.nn.models.layered import LayeredModel, target_rows, widths
+from tgraph.nn.models.layered import LayeredModel, widths
 
 
 class ProductLayer(nn.Module):
     """The mean of x_j + x_i * x_j over the neighbours, and a dense layer."""
 
-    def __init__(self, num_inputs: int, num_outputs: int, is_rewritten: bool) -> None:
+    def __init__(self, num_inputs: int, num_outputs: int) -> None:
         super().__init__()
-        self.dense, self.is_rewritten = nn.Linear(num_inputs, num_outputs), is_rewritten
+        self.dense = nn.Linear(num_inputs, num_outputs)
 
     def forward(self, block: Block, embeddings: Tensor | Rows) -> Tensor:
-        own = target_rows(block, embeddings)
-        if self.is_rewritten:
-            return self.dense((1 + own) * pull(block, embeddings, f="mean"))
-        products = neighbor_apply(block, embeddings, own, "product")
+        products = neighbor_apply(block, embeddings, embeddings[: block.num_targets], "product")
         return self.dense(pull(block, embeddings, products, h="add", f="mean"))
 
 
 class Trainer:
     """Batches of a `Loader`, and a step on each."""
 
-    def __init__(
-        self, data: Data, model: str, ahead: int = 0, lookup: str = "through", is_rewritten: bool = False
-    ) -> None:
+    def __init__(self, data: Data, model: str, ahead: int = 0, lookup: str = "through") -> None:
         tg.config.num_threads = THREADS
         graph = tg.from_csr(data.offsets, data.sources, runtime="numpy")
         sizes = (data.features.shape[1], HIDDEN, data.num_classes)
         if model == "gcn":
             self.model: LayeredModel = GCN(*sizes, dropout=0.0)
         else:
-            layers = [ProductLayer(*width, is_rewritten) for width in widths(*sizes, 2)]
+            layers = [ProductLayer(*width) for width in widths(*sizes, 2)]
             self.model = LayeredModel(layers, nn.LeakyReLU(SLOPE), 0.0)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), LEARNING_RATE)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), LEARNING_RATE, fused=True)
         tables = {"features": data.features, "labels": data.labels}
         how: dict[str, Any] = {"ahead": ahead, "lookup": lookup, "along": "in", "shuffle": False}
         self.loader = Loader(graph, data.seeds.ravel(), FANOUTS, BATCH_SIZE, **tables, **how)
@@ -77,5 +72,4 @@ TRAINERS = {
     "tgraph_ahead": partial(Trainer, ahead=2),
     "tgraph_copy": partial(Trainer, lookup="copy"),
     "tgraph_copy_ahead": partial(Trainer, lookup="copy", ahead=2),
-    "tgraph_rewritten": partial(Trainer, is_rewritten=True),
 }

@@ -7,7 +7,7 @@ the graph's incoming rows, a table of features and labels, which every system ma
 a file of its own, `gnn_SYSTEM.py`, whose `TRAINERS` has a class for each name; `run()` of its objects trains for an
 epoch, which is a batch for each row of `data.seeds`, and returns the seconds of each stage, one entry per batch.
 
-Both models have two layers and a hidden width of 64 and are trained with Adam:
+Both models have two layers and a hidden width of 64 and are trained with Adam (torch's fused one, for all):
 
 - `gcn`: the mean of the neighbours, a dense layer, ReLU between layers.
 - `ngcf`: the mean of x_j + x_i * x_j over the neighbours j, a dense layer, leaky ReLU between layers (GraphTensor's).

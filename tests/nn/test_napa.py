@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,7 @@ def test_products_of_rows_of_one_table(h: str, f: str) -> None:
         return plain.pull(block, x, plain.score(block, x, x[:12], "product"), h, f)
 
     assert_alike(with_gradients(lazy, [table]), with_gradients(copied, [table]), torch.float64)
+    torch.testing.assert_close(lazy(table), copied(table))  # without a gradient the targets are read in place too
 
 
 @pytest.mark.parametrize(("g", "has_attention"), SCORES)
@@ -371,6 +373,36 @@ def test_strided_tensors() -> None:
     torch.testing.assert_close(
         neighbor_apply(block, x, y, "dot"), neighbor_apply(block, x.contiguous(), y.contiguous(), "dot")
     )
+
+
+@pytest.mark.parametrize("f", ["sum", "mean"])
+@pytest.mark.parametrize("needs", ["both", "sources", "targets"])
+def test_gradients_of_messages_that_share_their_source(odd_block: Block, f: str, needs: str) -> None:
+    """x_j + x_i * x_j is summed as (1 + x_i) * the sum of x_j; each end may want a gradient without the other."""
+    x = numbers(odd_block.num_sources, 3).requires_grad_(needs != "targets")
+    y = numbers(odd_block.num_targets, 3, seed=1).requires_grad_(needs != "sources")
+    assert torch.autograd.gradcheck(lambda x, y: pull(odd_block, x, EdgeProduct(x, y), "add", f), (x, y))
+    literal = plain.pull(odd_block, x, plain.score(odd_block, x, y, "product"), "add", f)
+    torch.testing.assert_close(pull(odd_block, x, EdgeProduct(x, y), "add", f), literal)
+
+
+def test_weights_of_the_block_are_reversed_once_and_learnt_ones_every_time() -> None:
+    block, x = random_block(), numbers(300, 4).requires_grad_()
+    weights = numbers(block.num_edges)
+    block = replace(block, weights=weights)
+
+    def gradient() -> torch.Tensor:
+        (found,) = torch.autograd.grad(pull(block, x, block.weights).square().sum(), x)
+        return found
+
+    expected = torch.autograd.grad(plain.pull(block, x, weights, "multiply", "sum").square().sum(), x)[0]
+    torch.testing.assert_close(gradient(), expected)
+    torch.testing.assert_close(gradient(), expected)
+    assert block.weights is not None
+    block.weights.requires_grad_()
+    with torch.no_grad():
+        weights.mul_(2)
+    torch.testing.assert_close(gradient(), 4 * expected)
 
 
 @pytest.mark.parametrize("case", [("none", "multiply", "max"), ("product", "add", "sum"), ("product", "add", "max")])

@@ -26,6 +26,7 @@ from tgraph.graph import Graph
 from tgraph.kernels.cpu import team
 from tgraph.nn import Batch, Block, LinkLoader, Loader, Rows, open_table
 from tgraph.nn.buffers import BufferPool
+from tgraph.nn.stages import Staged, Unstaged
 
 
 @pytest.fixture(scope="module")
@@ -396,3 +397,16 @@ def test_links_with_times(graph: Graph) -> None:
     batch = next(iter(loader))
     for ends in (batch.sources, batch.positives, batch.negatives[:, 1]):
         assert batch.times[ends].tolist() == list(range(-1, 63))
+
+
+def test_background_stages_work_alone() -> None:
+    """Others compute on the cores meanwhile; the caller's own teams stay as they are."""
+    sizes: list[int] = []
+
+    def stage(item: int, hand_on: Any) -> None:
+        sizes.append(team.team_size(10**9, 4))
+        hand_on(item)
+
+    assert list(Staged(range(3), [stage], 2)) == [0, 1, 2]
+    assert list(Unstaged(range(1), [stage])) == [0]
+    assert sizes == [1, 1, 1, 4]

@@ -86,6 +86,11 @@ class Block:
         rows = transpose(offsets, sources, positions, self.num_sources)
         return Reverse(*(_tensor(array, self.offsets.device) for array in rows))
 
+    @cached_property
+    def reverse_weights(self) -> Tensor | None:
+        """The weights in the order of the reverse, made when first asked for; they must not change afterwards."""
+        return None if self.weights is None else self.weights.index_select(0, self.reverse.edges)
+
     def _reverse_by_sorting(self) -> Reverse:
         """The same by a stable sort on the device: nothing travels to the host and back."""
         order = torch.argsort(self.sources, stable=True)

@@ -15,7 +15,7 @@ from tgraph.nn.block import Block
 from tgraph.nn.placement import AGGREGATE_FIRST, BACKWARD, FORWARD, Layer, Placement, Sizes
 from tgraph.nn.pull_functions import weight_gradients
 from tgraph.nn.rows import Rows
-from tgraph.nn.sums import divided_by_counts, edge_counts, edge_rows, sum_to_sources, table_gradient, weighted_sum
+from tgraph.nn.sums import aggregated, divided_by_counts, sum_to_sources, table_gradient
 
 
 def aggregate_and_combine(
@@ -84,13 +84,13 @@ class AggregateAndCombine(Function):
         ctx.placement, ctx.layer, ctx.sizes = placement, layer, sizes
         started = _seconds(ctx, x)
         if ctx.plan.forward == AGGREGATE_FIRST:
-            aggregated = _aggregated(ctx, scales, x, edge_rows(block, row_ids))
-            new = functional.linear(aggregated, weight, bias)
-            kept = (aggregated if needs_weight else None, x if needs_scales else None)
+            sums = _aggregated(ctx, scales, x, row_ids)
+            new = functional.linear(sums, weight, bias)
+            kept = (sums if needs_weight else None, x if needs_scales else None)
         else:
             rows = x if row_ids is None else x.index_select(0, row_ids)
             combined = functional.linear(rows, weight)
-            new = _aggregated(ctx, scales, combined, block.sources)
+            new = _aggregated(ctx, scales, combined, None)
             if bias is not None:
                 new += bias
             kept = (rows if needs_weight else None, combined if needs_scales else None)
@@ -117,10 +117,10 @@ Gradients = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 def _after_aggregating(ctx: Any, gradients: Tensor) -> Gradients:
     """The parameters need no aggregation; the embeddings get theirs combined first or summed first."""
-    weight, scales, aggregated, x = ctx.saved_tensors
+    weight, scales, sums, x = ctx.saved_tensors
     layer: Layer = ctx.layer
     new_x = new_scales = None
-    new_weight = gradients.t() @ aggregated if layer.needs_parameters else None
+    new_weight = gradients.t() @ sums if layer.needs_parameters else None
     if ctx.plan.backward != AGGREGATE_FIRST:
         new_x = _summed(ctx, scales, _averaged(ctx, gradients)) @ weight
     elif layer.needs_embeddings or layer.needs_edge_weights:
@@ -146,9 +146,8 @@ def _after_combining(ctx: Any, gradients: Tensor) -> Gradients:
     return new_x, new_weight, new_scales
 
 
-def _aggregated(ctx: Any, scales: Tensor | None, x: Tensor, ids: Tensor) -> Tensor:
-    sums = weighted_sum(ctx.block.offsets, ids, scales, x.unsqueeze(1)).squeeze(1)
-    return sums.div_(edge_counts(ctx.block, sums)) if ctx.is_mean else sums
+def _aggregated(ctx: Any, scales: Tensor | None, x: Tensor, row_ids: Tensor | None) -> Tensor:
+    return aggregated(ctx.block, row_ids, scales, x.unsqueeze(1), ctx.is_mean).squeeze(1)
 
 
 def _averaged(ctx: Any, gradients: Tensor) -> Tensor:

@@ -53,7 +53,12 @@ class Lookup:
         found: dict[str, Tensor | Rows] = {}
         for name, table in self._tables.items():
             copied = room[name][: vertices.shape[0]] if self.copies else None
-            found[name] = Rows(table, vertices) if copied is None else rows_of_bytes(copied, table)
+            found[name] = _read_in_place(table, vertices) if copied is None else rows_of_bytes(copied, table)
         if not self._is_single:
             return found
         return found.get(_ONLY)
+
+
+def _read_in_place(table: Tensor, vertices: Tensor) -> Rows:
+    is_here = table.device.type == "cpu" and vertices.device.type == "cpu"
+    return Rows.unchecked(table, vertices) if is_here else Rows(table, vertices)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from torch import Tensor
 
@@ -17,7 +17,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.nn import plain
 from tgraph.nn.block import Block
 from tgraph.nn.edge_functions import AddEnds, Cosine, Dot, LeakyDot, Softmax, SumEdges
-from tgraph.nn.product_functions import MaxByProducts, Reading, SumByProducts
+from tgraph.nn.product_functions import MaxByProducts, Reading, SumByProducts, SumTimes
 from tgraph.nn.pull_functions import Max, Sum
 from tgraph.nn.row_kernels import kernels_of
 from tgraph.nn.rows import Rows, gathered
@@ -33,7 +33,7 @@ class EdgeProduct:
     """A vector for each edge, the product of the embeddings at its ends; not stored, `pull` multiplies as it reads."""
 
     sources: Tensor | Rows  # [S, F] or [S, H, F]
-    targets: Tensor  # [T, F] or [T, H, F]
+    targets: Tensor | Rows  # [T, F] or [T, H, F]
 
 
 def neighbor_apply(
@@ -70,18 +70,19 @@ def neighbor_apply(
     >>> neighbor_apply(block, x, x, lambda a, b: (a - b).abs().sum(1)).tolist()
     [2.0, 4.0, 4.0]
     """
-    x, y = source_embeddings, gathered(target_embeddings)
+    x = source_embeddings
+    _check_rows(block, x, target_embeddings)
     if callable(g):
-        _check_rows(block, x, y)
-        return g(*plain.ends(block, gathered(x), y))
+        return g(*plain.ends(block, gathered(x), gathered(target_embeddings)))
     check_choice("g", g, SCORES)
-    _check_rows(block, x, y)
-    if x.shape[1:] != y.shape[1:] or x.dtype != y.dtype:
+    if x.shape[1:] != target_embeddings.shape[1:] or x.dtype != target_embeddings.dtype:
         raise InvalidArgumentError(
-            f"sources are {_described(x)} and targets {_described(y)}; they must agree in features and type"
+            f"sources are {_described(x)} and targets {_described(target_embeddings)}; they must agree in features "
+            "and type"
         )
     if g == "product":
-        return EdgeProduct(x, y)
+        return EdgeProduct(x, target_embeddings)
+    y = gathered(target_embeddings)
     if attention is not None and (g != "additive" or attention.shape != x.shape[1:]):
         raise InvalidArgumentError(
             f"attention {tuple(attention.shape)} does not fit; it belongs to g='additive' and has the shape of "
@@ -129,6 +130,9 @@ def pull(
         h: What an edge brings: `"multiply"` is w * x, `"add"` is x + w; without weights it is x.
         f: How that is aggregated: `"sum"`, `"mean"`, `"max"` (its gradient goes to the first edge that has it), or
             `"softmax"`: the weights are normalised over the edges of each target, then it is a sum.
+
+    Sums and means of products multiply by what belongs to the target once, after they are summed: the sum of
+    x_j + x_i * x_j is computed as (1 + x_i) * the sum of x_j, the same by algebra, and up to rounding in numbers.
 
     The messages x_j + x_i * x_j of NGCF, averaged:
 
@@ -185,19 +189,40 @@ def _pull_products(block: Block, embeddings: Tensor | Rows, product: EdgeProduct
         raise InvalidArgumentError(
             f"embeddings are {_described(embeddings)} and the product {_described(product.sources)}; they must agree"
         )
-    y = product.targets
-    if not _has_kernels(y):
-        weights = plain.score(block, gathered(product.sources), y, "product")
-        return plain.pull(block, gathered(embeddings), weights, h, f)
-    if y.dtype in HALF_DTYPES:
-        wide = EdgeProduct(gathered(product.sources).float(), y.float())
-        return _pull_products(block, gathered(embeddings).float(), wide, h, f).to(y.dtype)
+    if product.sources.dtype in HALF_DTYPES or not _has_kernels(_read(product.targets)[0]):
+        same = product.sources is embeddings
+        rows = gathered(embeddings)
+        gathered_product = EdgeProduct(rows if same else gathered(product.sources), gathered(product.targets))
+        return _pull_gathered_products(block, rows, gathered_product, h, f)
     (table, row_ids), (factors, factor_row_ids) = _read(embeddings), _read(product.sources)
     is_same = factors is table and factor_row_ids is row_ids
+    if h == "add" and f != "max":
+        if is_same:
+            pulled = _pull_times(block, table, row_ids, product.targets, f == "mean")
+            return pulled.view(block.num_targets, *embeddings.shape[1:])
+        return pull(block, embeddings, f=f) + gathered(product.targets) * pull(block, product.sources, f=f)
     how = Reading(block, row_ids, factor_row_ids, is_same, h == "add")
-    flat = [one.flatten(1) for one in (table, table if is_same else factors, y)]
+    flat = [one.flatten(1) for one in (table, table if is_same else factors, gathered(product.targets))]
     pulled = MaxByProducts.apply(*flat, how) if f == "max" else SumByProducts.apply(*flat, how, f == "mean")
     return pulled.view(block.num_targets, *embeddings.shape[1:])
+
+
+def _pull_times(block: Block, table: Tensor, row_ids: Tensor | None, targets: Tensor | Rows, is_mean: bool) -> Tensor:
+    """The sum or mean of x_j + x_i * x_j; the rows of targets are read in place unless they get a gradient."""
+    own, own_ids = _read(targets)
+    if own.requires_grad:
+        own, own_ids = gathered(targets), None
+    return SumTimes.apply(table.flatten(1), own.flatten(1), block, row_ids, own_ids, is_mean)
+
+
+def _pull_gathered_products(block: Block, embeddings: Tensor, product: EdgeProduct, h: str, f: str) -> Tensor:
+    """Where there are no kernels torch's own operations are used, and half precision is accumulated in float32."""
+    sources, targets = cast(Tensor, product.sources), cast(Tensor, product.targets)
+    if not _has_kernels(targets):
+        return plain.pull(block, embeddings, plain.score(block, sources, targets, "product"), h, f)
+    wide = embeddings.float()
+    factors = wide if sources is embeddings else sources.float()
+    return _pull_products(block, wide, EdgeProduct(factors, targets.float()), h, f).to(targets.dtype)
 
 
 def edge_softmax(block: Block, scores: Tensor) -> Tensor:

@@ -27,7 +27,6 @@ from tgraph.nn.block import Block
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.lookup import Features, Lookup
 from tgraph.nn.owners import OwnerLookup, fetch_rows
-from tgraph.nn.rows import Rows
 from tgraph.nn.sampler import NeighborSampler, Sample
 from tgraph.nn.stages import Staged, Unstaged
 from tgraph.nn.tables import as_table
@@ -307,4 +306,4 @@ class Loader(Pipeline):
     def _labels_of(self, table: Tensor, targets: Tensor) -> Tensor:
         if isinstance(self.graph, ShardedGraph):
             return fetch_rows(self.graph, table, targets.numpy())
-        return Rows(table, targets.to(table.device)).gather()
+        return table.index_select(0, targets.to(table.device))

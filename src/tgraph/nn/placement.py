@@ -125,7 +125,7 @@ class _Costs:
 
     started: dict[Plan, int]
     samples: dict[tuple[str, Plan], list[tuple[tuple[float, float], float]]] = field(default_factory=dict)
-    coefficients: dict[str, Array] = field(default_factory=dict)
+    coefficients: dict[str, list[float]] = field(default_factory=dict)  # a, b, c of each direction
 
     def fit(self) -> None:
         """The first sample of each plan is left out if there are others: it had to compile and to touch memory."""
@@ -133,7 +133,7 @@ class _Costs:
             lists = [found for (kind, _), found in self.samples.items() if kind == direction]
             kept = [sample for found in lists for sample in (found[1:] or found)]
             if kept:
-                self.coefficients[direction] = fit([row for row, _ in kept], [seconds for _, seconds in kept])
+                self.coefficients[direction] = fit([row for row, _ in kept], [took for _, took in kept]).tolist()
 
 
 class Placement:
@@ -186,7 +186,9 @@ class Placement:
         coefficients = self._costs[layer].coefficients.get(direction) if layer in self._costs else None
         if coefficients is None:
             return None
-        return float(coefficients @ [*work(direction, plan, layer, sizes), 1.0])
+        per_aggregation, per_combination, always = coefficients
+        aggregation, combination = work(direction, plan, layer, sizes)
+        return per_aggregation * aggregation + per_combination * combination + always
 
     def record(self, direction: str, plan: Plan, layer: Layer, sizes: Sizes, seconds: float) -> None:
         """Add what one direction took to the trace, and to what the costs are fitted to while they are not yet."""

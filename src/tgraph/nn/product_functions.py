@@ -1,7 +1,9 @@
 """Aggregations whose edge weights are products of the two ends, with gradients, by kernels.
 
 The weight of an edge from s to t is the vector `factors[s] * row_factors[t]`; it is never stored. All are `[_, F]`.
-In the gradients of sources what belongs to a target is multiplied once per target and then summed over the reverse.
+What belongs to a target is multiplied once per target, not once per edge: the sum of x_j * y is (the sum of x_j) * y.
+That is the same by algebra and differs by rounding. In the gradients of sources it is multiplied, and then summed over
+the reverse.
 """
 
 from __future__ import annotations
@@ -15,14 +17,7 @@ from torch.autograd.function import Function, once_differentiable
 from tgraph.nn.block import Block
 from tgraph.nn.pull_functions import empty_winners, won_by_sources
 from tgraph.nn.row_kernels import row_kernels
-from tgraph.nn.sums import (
-    divided_by_counts,
-    edge_counts,
-    edge_rows,
-    sum_to_sources,
-    table_gradient,
-    weighted_sum,
-)
+from tgraph.nn.sums import aggregated, divided_by_counts, edge_counts, edge_rows, sum_to_sources, table_gradient
 
 
 class Reading(NamedTuple):
@@ -35,22 +30,63 @@ class Reading(NamedTuple):
     adds: bool  # a message is x + w; otherwise w * x
 
 
+class SumTimes(Function):
+    """The sum or mean of the sources times 1 + the factors of the target: that of x_j + x_i * x_j, `[T, F]`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        factors: Tensor,
+        block: Block,
+        row_ids: Tensor | None,
+        factor_ids: Tensor | None,
+        is_mean: bool,
+    ) -> Tensor:
+        """`factor_ids` say which rows of the factors the targets are; without gradient, that is."""
+        ctx.block, ctx.row_ids, ctx.is_mean, ctx.num_rows = block, row_ids, is_mean, x.shape[0]
+        needs_x, needs_factors = ctx.needs_input_grad[:2]
+        wide = x.unsqueeze(1)
+        if not needs_factors:
+            own = _rows(factors, factor_ids) if needs_x else None
+            ctx.save_for_backward(None, own)
+            return aggregated(block, row_ids, None, wide, is_mean, factors, factor_ids).squeeze(1)
+        sums = aggregated(block, row_ids, None, wide, is_mean).squeeze(1)
+        ctx.save_for_backward(sums, factors if needs_x else None)
+        return torch.addcmul(sums, sums, factors)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
+        """Sources are summed over the reverse; a target's factors get the sum that they were multiplied with."""
+        sums, factors = ctx.saved_tensors
+        new_x = new_factors = None
+        if ctx.needs_input_grad[0]:
+            wide = torch.addcmul(gradients, gradients, factors)
+            wide = divided_by_counts(ctx.block, wide) if ctx.is_mean else wide
+            summed = sum_to_sources(ctx.block, None, wide.unsqueeze(1)).squeeze(1)
+            new_x = table_gradient(summed, ctx.row_ids, ctx.num_rows)
+        if ctx.needs_input_grad[1]:
+            new_factors = gradients * sums
+        return new_x, new_factors, None, None, None, None
+
+
 class SumByProducts(Function):
-    """The sum or mean over the edges of `w * x` or `x + w`, `[T, F]`."""
+    """The sum or mean over the edges of `w * x`, `[T, F]`."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, factors: Tensor, row_factors: Tensor, how: Reading, is_mean: bool) -> Tensor:
-        """One pass over the edges, literally as the messages are defined."""
+        """One pass over the edges; what belongs to a target is multiplied at its end."""
         ctx.how, ctx.is_mean = how, is_mean
         ctx.save_for_backward(x, factors, row_factors)
-        sums = _summed(how, x, factors, row_factors)
+        sums = _summed(how, x, factors).mul_(row_factors)
         return sums.div_(edge_counts(how.block, sums)) if is_mean else sums
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradients: Tensor) -> tuple[Any, ...]:
         """Sources are summed over the reverse, targets over their own edges."""
-        x, factors, row_factors = ctx.saved_tensors
+        x, factors, _ = ctx.saved_tensors
         how, block = ctx.how, ctx.how.block
         if ctx.is_mean:
             gradients = divided_by_counts(block, gradients)
@@ -59,14 +95,7 @@ class SumByProducts(Function):
             return sum_to_sources(block, None, values.unsqueeze(1)).squeeze(1)
 
         new_x, new_factors = _end_gradients(ctx, to_sources, gradients)
-        new_row_factors = None
-        if ctx.needs_input_grad[2]:
-            if how.adds:
-                ids = edge_rows(block, how.factor_row_ids)
-                sums = weighted_sum(block.offsets, ids, None, factors.unsqueeze(1)).squeeze(1)
-            else:
-                sums = _summed(how, x, factors, torch.ones_like(row_factors))
-            new_row_factors = gradients * sums
+        new_row_factors = gradients * _summed(how, x, factors) if ctx.needs_input_grad[2] else None
         return new_x, new_factors, new_row_factors, None, None
 
 
@@ -122,15 +151,21 @@ def _end_gradients(ctx: Any, to_sources: Any, gradients: Tensor) -> tuple[Tensor
     )
 
 
-def _summed(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor) -> Tensor:
-    return row_kernels(row_factors).sum_weighted_by_products(*_read(how, x, factors, row_factors))
+def _summed(how: Reading, x: Tensor, factors: Tensor) -> Tensor:
+    """Return for each target the sum of the products of its sources, `[T, F]`."""
+    return row_kernels(x).sum_products(how.block.offsets, *_ends(how, x, factors))
 
 
 def _read(how: Reading, x: Tensor, factors: Tensor, row_factors: Tensor) -> tuple[Any, ...]:
-    """Return what kernels read."""
+    """Return what kernels of maxima read."""
+    return how.block.offsets, *_ends(how, x, factors), row_factors, how.adds
+
+
+def _ends(how: Reading, x: Tensor, factors: Tensor) -> tuple[Tensor, ...]:
+    """Return embeddings and factors with the rows of them that each edge reads."""
     ids = edge_rows(how.block, how.row_ids)
     factor_ids = ids if how.row_ids is how.factor_row_ids else edge_rows(how.block, how.factor_row_ids)
-    return how.block.offsets, ids, x, factor_ids, factors, row_factors, how.adds
+    return ids, x, factor_ids, factors
 
 
 def _rows(values: Tensor, row_ids: Tensor | None) -> Tensor:

@@ -17,15 +17,7 @@ from tgraph.nn import plain
 from tgraph.nn.block import Block
 from tgraph.nn.edge_functions import dots
 from tgraph.nn.row_kernels import kernels_of, row_kernels
-from tgraph.nn.sums import (
-    HALF_DTYPES,
-    divided_by_counts,
-    edge_counts,
-    edge_rows,
-    sum_to_sources,
-    table_gradient,
-    weighted_sum,
-)
+from tgraph.nn.sums import HALF_DTYPES, aggregated, divided_by_counts, edge_rows, sum_to_sources, table_gradient
 
 
 class Sum(Function):
@@ -38,8 +30,7 @@ class Sum(Function):
         """Without weights each edge counts once."""
         ctx.block, ctx.row_ids, ctx.is_mean, ctx.num_rows = block, row_ids, is_mean, x.shape[0]
         ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weights)
-        sums = weighted_sum(block.offsets, edge_rows(block, row_ids), weights, x)
-        return sums.div_(edge_counts(block, sums)) if is_mean else sums
+        return aggregated(block, row_ids, weights, x, is_mean)
 
     @staticmethod
     @once_differentiable

@@ -47,6 +47,13 @@ class Rows:
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "ids", ids)
 
+    @classmethod
+    def unchecked(cls, table: Tensor, ids: Tensor) -> Rows:
+        """Return rows whose ids are known to be rows of the table, as those of a sample are, and where it is read."""
+        rows = object.__new__(cls)
+        vars(rows).update(table=table, ids=ids)
+        return rows
+
     @property
     def shape(self) -> torch.Size:
         """The shape of the rows if they were gathered."""
@@ -64,7 +71,7 @@ class Rows:
 
     def __getitem__(self, part: slice) -> Rows:
         """Return some of the rows, still not copied: `rows[:block.num_targets]` are those of the targets."""
-        return Rows(self.table, self.ids[part])
+        return Rows.unchecked(self.table, self.ids[part])
 
     def gather(self) -> Tensor:
         """Return a copy of the rows, where the ids are; gradients go back to the table if it wants them."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from tgraph.kernels.cpu.team import interrupts_postponed
+from tgraph.kernels.cpu.team import interrupts_postponed, work_alone
 
 Stage = Callable[[Any, Callable[[Any], None]], None]  # stage(item, hand_on)
 
@@ -152,6 +152,7 @@ def _content(channel: Channel) -> Iterator[Any]:
 
 
 def _work(source: Iterator[Any], stage: Stage, sink: Channel) -> None:
+    work_alone()
     try:
         for item in source:
             stage(item, sink.put)

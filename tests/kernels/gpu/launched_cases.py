@@ -76,10 +76,10 @@ def aggregate(dtype: str, width: int) -> None:
         calls.sum_rows(offsets, ids, weights, x)
         calls.max_rows(offsets, ids, weights, x, weights is not None, winners)
         calls.sum_won(offsets, ids, ids, winners, weights, y)
+    products = (offsets, ids, x[:, 0], ids, x[:, 1])
+    calls.sum_products(*products)
     for adds in (False, True):
-        products = (offsets, ids, x[:, 0], ids, x[:, 1], y[:, 0], adds)
-        calls.sum_weighted_by_products(*products)
-        calls.max_weighted_by_products(*products, winners[:, 0].contiguous())
+        calls.max_weighted_by_products(*products, y[:, 0], adds, winners[:, 0].contiguous())
     for embeddings in (None, x):
         calls.dot_won(offsets, ids, winners, embeddings, y)
     calls.dot_edges(offsets, ids, x, y)

@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "segment_reduce": (SCORES[:, 0].contiguous(), OFFSETS, "sum"),
     "fill_queue": (torch.tensor([True, False, True]), torch.zeros(3, dtype=torch.int32)),
     "sum_rows": (OFFSETS, IDS, SCORES, X),
-    "sum_weighted_by_products": (OFFSETS, IDS, X[:, 0], IDS, X[:, 1], Y[:, 0], True),
+    "sum_products": (OFFSETS, IDS, X[:, 0], IDS, X[:, 1]),
     "max_rows": (OFFSETS, IDS, SCORES, X, False, WINNERS),
     "max_weighted_by_products": (OFFSETS, IDS, X[:, 0], IDS, X[:, 1], Y[:, 0], True, WINNERS[:, 0].contiguous()),
     "sum_won": (*REVERSE, WINNERS, SCORES, Y),

@@ -22,8 +22,9 @@ from tgraph.kernels.cpu.neighbor_draws import (
     draw_with_replacement,
     take_all,
 )
+from tgraph.kernels.cpu.openmp import run_on_shared_threads, start_threads
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.team import JIT, run_team, team_size
+from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
 ALL = -1  # as a fan-out: every edge of the row
@@ -58,8 +59,32 @@ def sample_rows(
         new: Written: positions of the edges `[E] int64`, neighbours `[E]`, and the times handed down to them or None.
     """
     total = int(counted[2][-1])
-    size = team_size(total * WORK_PER_EDGE)
-    run_team(_sample, size, np.zeros(1, np.int64), neighbors, *chances, *counted, *places, fanout, replace, key, *new)
+    read = (np.zeros(1, np.int64), neighbors, *chances, *counted, *places, fanout, replace, key)
+    run_on_shared_threads(_launch, _sample, total * WORK_PER_EDGE, *read, *new)
+
+
+@njit(**JIT)
+def _launch(
+    size,
+    claimed,
+    neighbors,
+    sums,
+    weights,
+    firsts,
+    degrees,
+    new_offsets,
+    vertices,
+    times,
+    fanout,
+    replace,
+    key,
+    new_edges,
+    new_neighbors,
+    new_times,
+):
+    """Runs the worker on OpenMP threads."""
+    read = (claimed, neighbors, sums, weights, firsts, degrees, new_offsets, vertices, times, fanout, replace, key)
+    start_threads(_sample, size, (*read, new_edges, new_neighbors, new_times))
 
 
 @njit(**JIT)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from tgraph.kernels.cpu.openmp import run_on_shared_threads, start_threads
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.team import JIT, part, run_team, team_size
+from tgraph.kernels.cpu.team import JIT, part
 from tgraph.runtime.protocol import Array
 
 AHEAD = 8  # rows
@@ -29,7 +30,14 @@ def copy_rows(table: Array, rows: Array, new_rows: Array) -> None:
     [[9, 10, 11], [3, 4, 5]]
     """
     word = _widest_word(table, new_rows)
-    run_team(_copy, team_size(new_rows.size // BYTES_PER_WORK), table.view(word), rows, new_rows.view(word))
+    work = new_rows.size // BYTES_PER_WORK
+    run_on_shared_threads(_launch, _copy, work, table.view(word), rows, new_rows.view(word))
+
+
+@njit(**JIT)
+def _launch(size, table, rows, new_rows):
+    """Runs the worker on OpenMP threads."""
+    start_threads(_copy, size, (table, rows, new_rows))
 
 
 def _widest_word(*arrays: Array) -> str:

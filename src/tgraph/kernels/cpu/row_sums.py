@@ -23,9 +23,14 @@ LINES_ASKED_FOR = 8
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
+def feature_work(num_edges: int, width: int) -> int:
+    """Return how much work so many edges with so many features each are, in the units of `team_size`."""
+    return num_edges * max(1, width // FEATURES_PER_STEP)
+
+
 def feature_team(num_edges: int, width: int) -> int:
-    """Return how many threads so many edges with so many features each deserve."""
-    return team_size(num_edges * max(1, width // FEATURES_PER_STEP))
+    """Return how many threads they deserve."""
+    return team_size(feature_work(num_edges, width))
 
 
 @njit(**JIT)
@@ -87,32 +92,28 @@ def _sum_rows(rank, size, offsets, ids, weights, embeddings, new_sums):
                 i += ONE
 
 
-def sum_weighted_by_products(
-    offsets: Array,
-    ids: Array,
-    embeddings: Array,
-    factor_ids: Array,
-    factors: Array,
-    row_factors: Array,
-    adds: bool,
-    new_sums: Array,
+def sum_products(
+    offsets: Array, ids: Array, embeddings: Array, factor_ids: Array, factors: Array, new_sums: Array
 ) -> None:
-    """Write `new_sums[r]`, the sum over the edges e of row r of `w * x`, or of `x + w` if it `adds`.
+    """Write `new_sums[r]`, the sum over the edges e of row r of `embeddings[ids[e]] * factors[factor_ids[e]]`.
 
-    The vector x is `embeddings[ids[e]]`, and w is `factors[factor_ids[e]] * row_factors[r]`. All are `[_, F]`.
+    >>> sums, table = np.empty((1, 1)), np.array([[2.0], [3.0], [5.0]])
+    >>> sum_products(np.array([0, 2]), np.array([0, 1]), table, np.array([1, 2]), table, sums)
+    >>> sums.tolist()
+    [[21.0]]
     """
     size = feature_team(ids.size, embeddings.shape[1])
-    read = (as_unsigned(ids), embeddings, as_unsigned(factor_ids), factors, row_factors)
-    run_team(_sum_weighted_by_products, size, as_unsigned(offsets), *read, adds, new_sums)
+    read = (as_unsigned(ids), embeddings, as_unsigned(factor_ids), factors)
+    run_team(_sum_products, size, as_unsigned(offsets), *read, new_sums)
 
 
 @njit(**FEATURE_JIT)
-def _sum_weighted_by_products(rank, size, offsets, ids, embeddings, factor_ids, factors, row_factors, adds, new_sums):
+def _sum_products(rank, size, offsets, ids, embeddings, factor_ids, factors, new_sums):
     """Writes the sums of the thread's rows."""
     is_large = embeddings.nbytes > MANY_BYTES
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
-        sums, q = new_sums[row], row_factors[row]
+        sums = new_sums[row]
         sums[:] = 0
         i, end = offsets[row], offsets[row + ONE]
         while i + TWO <= end:
@@ -121,19 +122,11 @@ def _sum_weighted_by_products(rank, size, offsets, ids, embeddings, factor_ids, 
                 ask_for_row(embeddings, ids, i + ONE)
             x, p = embeddings[ids[i]], factors[factor_ids[i]]
             y, s = embeddings[ids[i + ONE]], factors[factor_ids[i + ONE]]
-            if adds:
-                for f in range(sums.size):
-                    sums[f] += (x[f] + p[f] * q[f]) + (y[f] + s[f] * q[f])
-            else:
-                for f in range(sums.size):
-                    sums[f] += x[f] * p[f] * q[f] + y[f] * s[f] * q[f]
+            for f in range(sums.size):
+                sums[f] += x[f] * p[f] + y[f] * s[f]
             i += TWO
         while i < end:
             x, p = embeddings[ids[i]], factors[factor_ids[i]]
-            if adds:
-                for f in range(sums.size):
-                    sums[f] += x[f] + p[f] * q[f]
-            else:
-                for f in range(sums.size):
-                    sums[f] += x[f] * p[f] * q[f]
+            for f in range(sums.size):
+                sums[f] += x[f] * p[f]
             i += ONE

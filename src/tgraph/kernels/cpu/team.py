@@ -27,9 +27,18 @@ JIT = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy
 SECONDS_BETWEEN_LOOKS = 0.05
 MIN_WORK_PER_THREAD = 50_000  # below this many edges a second thread costs more than it brings
 
+_alone = threading.local()
+
+
+def work_alone() -> None:
+    """Let teams of the calling thread have one member from now on, since others compute on the cores meanwhile."""
+    _alone.is_set = True
+
 
 def team_size(work: int, num_threads: int | None = None) -> int:
-    """Return how many threads `work` elements deserve, at most the configured number."""
+    """Return how many threads `work` elements deserve, at most the configured number, and 1 where it works alone."""
+    if getattr(_alone, "is_set", False):
+        return 1
     limit = config.num_threads if num_threads is None else num_threads
     return max(1, min(limit, work // MIN_WORK_PER_THREAD))
 

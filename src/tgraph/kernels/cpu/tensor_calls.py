@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tgraph.kernels.cpu import edge_scores, edge_softmax, row_maxima, row_sums
+from tgraph.kernels.cpu import edge_scores, edge_softmax, gathered_sums, row_maxima, row_sums
 from tgraph.runtime.protocol import Tensor
 
 
@@ -24,12 +24,30 @@ def sum_rows(offsets: Tensor, ids: Tensor, weights: Tensor | None, embeddings: T
     return sums
 
 
-def sum_weighted_by_products(
-    offsets: Tensor, ids: Tensor, x: Tensor, factor_ids: Tensor, factors: Tensor, row_factors: Tensor, adds: bool
+def sum_gathered(
+    offsets: Tensor,
+    sources: Tensor,
+    row_ids: Tensor | None,
+    weights: Tensor | None,
+    table: Tensor,
+    is_mean: bool,
+    factors: Tensor | None = None,
+    factor_ids: Tensor | None = None,
 ) -> Tensor:
-    """Return for each row the sum of `w * x` or `x + w`, `[R, F]`; w is `factors[factor_ids[e]] * row_factors[r]`."""
+    """Return for each row the sum or mean of `weights[e] * table[row_ids[sources[e]]]`, times 1 + factors, `[R, F]`.
+
+    The CPU alone has it; elsewhere it is `sum_rows` and what torch does with the sums.
+    """
+    sums = table.new_empty(offsets.shape[0] - 1, table.shape[1])
+    read = (offsets, sources, row_ids, weights, table, is_mean, factors, factor_ids)
+    gathered_sums.sum_gathered(*as_arrays(*read, sums))
+    return sums
+
+
+def sum_products(offsets: Tensor, ids: Tensor, x: Tensor, factor_ids: Tensor, factors: Tensor) -> Tensor:
+    """Return for each row the sum over its edges of `x[ids[e]] * factors[factor_ids[e]]`, `[R, F]`."""
     sums = x.new_empty(offsets.shape[0] - 1, x.shape[1])
-    row_sums.sum_weighted_by_products(*as_arrays(offsets, ids, x, factor_ids, factors, row_factors, adds, sums))
+    row_sums.sum_products(*as_arrays(offsets, ids, x, factor_ids, factors, sums))
     return sums
 
 

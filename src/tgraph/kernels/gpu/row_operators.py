@@ -41,9 +41,8 @@ _OPERATORS = (
         lambda offsets, ids, weights, embeddings: _rows_like(offsets, embeddings),
     ),
     (
-        row_sums.sum_weighted_by_products,
-        "(Tensor offsets, Tensor ids, Tensor x, Tensor factor_ids, Tensor factors, Tensor row_factors, bool adds) "
-        "-> Tensor",
+        row_sums.sum_products,
+        "(Tensor offsets, Tensor ids, Tensor x, Tensor factor_ids, Tensor factors) -> Tensor",
         lambda offsets, ids, x, *_: _rows_like(offsets, x),
     ),
     (

@@ -84,23 +84,19 @@ def product_sums_kernel(
     x,
     factor_ids,
     factors,
-    row_factors,
     new_sums,
-    ADDS: tl.constexpr,
     WIDTH: tl.constexpr,
     EDGES: tl.constexpr,
     FEATURES: tl.constexpr,
 ):
-    """Write new_sums[row, part]: the sum of `w * x`, or `x + w`, with the product of the two ends' factors as w."""
+    """Write new_sums[row, part]: the sum of `x[ids[e]] * factors[factor_ids[e]]`."""
     row = tl.program_id(0).to(tl.int64)
     features = tl.program_id(2) * FEATURES + tl.arange(0, FEATURES)
     last = tl.load(offsets + row + 1)
-    own = wide(tl.load(row_factors + row * WIDTH + features, mask=features < WIDTH, other=0))
     sums = tl.zeros([FEATURES], tl.float64 if x.dtype.element_ty == tl.float64 else tl.float32)
     for begin in range(tl.load(offsets + row), last, EDGES):
         mask, tile, factor = read_products(begin, last, ids, x, factor_ids, factors, WIDTH, EDGES, features)
-        message = tile + factor * own[None, :] if ADDS else tile * factor * own[None, :]
-        sums += tl.sum(tl.where(mask[:, None], message, 0.0), 0)
+        sums += tl.sum(tl.where(mask[:, None], tile * factor, 0.0), 0)
     tl.store(new_sums + row * WIDTH + features, sums, mask=features < WIDTH)
 
 
@@ -114,23 +110,16 @@ def read_products(begin, last, ids, x, factor_ids, factors, WIDTH: tl.constexpr,
     return mask, tile, factor
 
 
-def sum_weighted_by_products(
-    offsets: torch.Tensor,
-    ids: torch.Tensor,
-    x: torch.Tensor,
-    factor_ids: torch.Tensor,
-    factors: torch.Tensor,
-    row_factors: torch.Tensor,
-    adds: bool,
+def sum_products(
+    offsets: torch.Tensor, ids: torch.Tensor, x: torch.Tensor, factor_ids: torch.Tensor, factors: torch.Tensor
 ) -> torch.Tensor:
-    """Return for each row the sum of its messages, `[R, F]`."""
+    """Return for each row the sum over its edges of `x[ids[e]] * factors[factor_ids[e]]`, `[R, F]`."""
     num_rows, width = offsets.shape[0] - 1, x.shape[1]
     sums = torch.empty((num_rows, width), dtype=x.dtype, device=offsets.device)
     if sums.numel():
-        read = (offsets, ids, x.contiguous(), factor_ids, factors.contiguous(), row_factors.contiguous())
+        read = (offsets, ids, x.contiguous(), factor_ids, factors.contiguous())
         tile = tile_sizes(width, offsets.device)
-        grid = row_grid(num_rows, 1, width, offsets.device)
-        product_sums_kernel[grid](*read, sums, ADDS=adds, WIDTH=width, **tile)
+        product_sums_kernel[row_grid(num_rows, 1, width, offsets.device)](*read, sums, WIDTH=width, **tile)
     return sums
 
 

@@ -39,10 +39,13 @@ class LightGCN(LayeredModel):
 
     def collect(self, block: Block, layers: list[Any]) -> Tensor:
         """Return the mean of the features and all layers."""
-        total = target_rows(block, layers[0])
-        for layer in layers[1:]:
-            total = total + target_rows(block, layer)
-        return total / len(layers)
+        own = [target_rows(block, layer) for layer in layers]
+        if len(own) == 1:
+            return own[0]
+        total = own[0] + own[1]
+        for layer in own[2:]:
+            total += layer
+        return total.div_(len(own))
 
     def prepare(self, graph: Graph) -> Graph:
         """Return the graph with symmetric weights."""

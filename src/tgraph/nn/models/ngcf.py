@@ -22,8 +22,8 @@ class NGCFLayer(nn.Module):
     """leaky_relu(W1 (x_i + the sum of x_j) + W2 (the sum of x_i * x_j)), i the vertex and j its neighbours.
 
     The sums are weighted by the block's weights; without any they are means. All products have x_i in common, so that
-    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula. Edge by
-    edge it is `pull(block, x, neighbor_apply(block, x, own, "product"), h="add")`, which has the first sum in it.
+    their sum is x_i times the sum of x_j, which is there already: an algebraic rewrite of the paper's formula.
+    `pull(block, x, neighbor_apply(block, x, own, "product"), h="add")`, which has both sums in it, does the same.
     """
 
     def __init__(self, num_inputs: int, num_outputs: int) -> None:
