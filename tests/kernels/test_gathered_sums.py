@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -141,3 +144,19 @@ def run_without_openmp(monkeypatch: pytest.MonkeyPatch, call: Callable[[], Array
     with monkeypatch.context() as patched:
         patched.setattr(openmp, "_has_start", lambda: False)
         return call()
+
+
+def test_fewer_threads_than_asked_for_do_all_the_work() -> None:
+    script = """
+import torch, numpy as np, tgraph as tg
+from tgraph.kernels.cpu.row_lookup import copy_rows
+tg.config.num_threads = 4
+table = np.random.randint(0, 256, (5000, 400), np.uint8)
+rows = np.random.randint(0, 5000, 20_000)
+found = np.zeros((rows.size, 400), np.uint8)
+copy_rows(table, rows, found)
+print(np.array_equal(found, table[rows]))
+"""
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "True", done.stderr

@@ -71,6 +71,7 @@ def start_threads(typing_context, worker, size, args):
     """Run `worker(rank, size, *args)` on `size` OpenMP threads and wait for all; the worker must not raise.
 
     Ranks are taken from a counter, since a function that libgomp starts is told nothing else than where its data are.
+    Workers must not wait for each other: they may run one after the other.
     """
     types_of_call = (types.intp, types.intp, *args.types)
     worker.dispatcher.compile(types_of_call)
@@ -94,17 +95,27 @@ def start_threads(typing_context, worker, size, args):
 
 
 def _body(context, module, data_type, compiled, types_of_call):
-    """Return the function that every thread runs: it takes a rank and calls the worker."""
+    """Return the function that every thread runs: it takes ranks and calls the worker while there are any left.
+
+    libgomp may start fewer threads than it was asked for (OMP_THREAD_LIMIT); then one of them has several ranks.
+    """
     kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
     function = ir.Function(module, kind, module.get_unique_name("openmp_body"))
     function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block())
+    entry, take, work, leave = (function.append_basic_block() for _ in range(4))
+    builder = ir.IRBuilder(entry)
     data = builder.bitcast(function.args[0], data_type.as_pointer())
     counter, size, args = (cgutils.gep_inbounds(builder, data, 0, place) for place in range(3))
+    builder.branch(take)
+    builder.position_at_end(take)
     rank = builder.atomic_rmw("add", counter, ir.IntType(64)(1), "monotonic")
+    builder.cbranch(builder.icmp_signed("<", rank, builder.load(size)), work, leave)
+    builder.position_at_end(work)
     unpacked = cgutils.unpack_tuple(builder, builder.load(args))
     callee = context.declare_function(module, compiled.fndesc)
     given = [rank, builder.load(size), *unpacked]
     context.call_conv.call_function(builder, callee, types.none, types_of_call, given)
+    builder.branch(take)
+    builder.position_at_end(leave)
     builder.ret_void()
     return function
