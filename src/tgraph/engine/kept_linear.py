@@ -140,7 +140,8 @@ class Accumulative(KeptProgram):
             residuals = self._sweep(trace, correction, 2)
             if residuals[-1] > max(tolerance, SLOW**2 * last):
                 foretell(values, self._pending, before, pending)
-                residuals = self._sweep(trace, correction, 2)
+            if residuals[-1] > tolerance:
+                residuals = self._sweep(trace, correction, CORRECTIONS)
         return bool(residuals[-1] <= tolerance)
 
     def _settle(self, trace: Trace, show: str) -> None:
