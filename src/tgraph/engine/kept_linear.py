@@ -26,10 +26,7 @@ from tgraph.runtime import Array
 
 FOLLOWED_PART = 0.25  # of the edges: if more would have to be followed, a sweep over all finds out as well
 BATCHES_FOLLOWED = 64  # one after the other: then a sweep over all takes away what rounding has added up to
-CORRECTIONS = 6  # sweeps, before what is pending may be found to fall slowly
-MOST_CORRECTIONS = 40  # sweeps: what is still pending then may fall faster if new values are used at once
-SLOW = 0.6  # what a sweep leaves pending, if it is more than this part, is foretold
-MOST_STEPS = 16  # pairs of sweeps that are foretold at once; rounding grows as much
+CORRECTIONS = 6  # sweeps: what is still pending then falls slowly, and faster if new values are used at once
 MOST_SWEEPS = 10_000  # of a batch; values that settle do so after far fewer
 
 
@@ -127,22 +124,10 @@ class Accumulative(KeptProgram):
         return [GappedSide(side) for side in rows_to_pull(self.program, self.graph)]
 
     def _correct(self, trace: Trace) -> bool:
-        """Send on what is pending; say whether no more than the tolerance is left.
-
-        Where that falls slowly, some parts of it fall by the same factor in any two sweeps (what goes to and fro
-        between two vertices, or stays in a part of the graph that no edge leaves): then two sweeps tell the rest.
-        """
+        """Send on what is pending; say whether no more than the tolerance is left."""
         correction = LinearCorrection(self._kernel_program, self._sides(), self.fields, self._pending)
         residuals = self._sweep(trace, correction, CORRECTIONS)
-        values, tolerance = self.fields[self._plan.main_field], self.program.tolerance
-        while residuals[-1] > tolerance and len(trace) < MOST_CORRECTIONS:
-            before, pending, last = values.copy(), self._pending.copy(), residuals[-1]
-            residuals = self._sweep(trace, correction, 2)
-            if residuals[-1] > max(tolerance, SLOW**2 * last):
-                foretell(values, self._pending, before, pending)
-            if residuals[-1] > tolerance:
-                residuals = self._sweep(trace, correction, CORRECTIONS)
-        return bool(residuals[-1] <= tolerance)
+        return bool(residuals[-1] <= self.program.tolerance)
 
     def _settle(self, trace: Trace, show: str) -> None:
         """Use new values at once (Gauss-Seidel by blocks) until a sweep changes no more than the tolerance."""
@@ -188,21 +173,6 @@ class Accumulative(KeptProgram):
         if self.graph.far is None:
             return None
         return {"rows": num_cells * rows[0].bytes_per_cell(self._kernel_program.weighted)}
-
-
-def foretell(values: Array, pending: Array, old_values: Array, old_pending: Array) -> None:
-    """Go on in the direction of the last sweeps, as far as leaves the least pending; `values` and `pending` change.
-
-    What is pending depends linearly on values, so that both go the same way and still belong together.
-    """
-    change = old_pending - pending
-    size = float(change @ change)
-    step = min(float(old_pending @ change) / size, MOST_STEPS) if size > 0 else 0.0
-    if step > 1:
-        for now, before in ((values, old_values), (pending, old_pending)):
-            now -= before
-            now *= step
-            now += before
 
 
 def with_size(array: Array, size: int) -> Array:

@@ -23,12 +23,12 @@ import numpy as np
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
-from tgraph.kernels.cpu.fused.pull import GappedSide, traced
+from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, traced
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import UNIT
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import run_team, team_size
-from tgraph.kernels.cpu.watch import DONE, SHARED_SIZE
+from tgraph.kernels.cpu.team import team_size
+from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime.protocol import Array
 
 _TEXT = """
@@ -142,17 +142,9 @@ class LinearCorrection:
     def advance(self, limit: int, tolerance: float, look: Callable[[int], None]) -> tuple[Array, Array, bool]:
         """Do up to `limit` sweeps; return what was pending after each and their ticks, and whether Ctrl-C was pressed.
 
-        They are few, and the caller is one of the threads: `look(n)` is called and Ctrl-C acts when they are done.
+        `look(n)` is called now and then while the kernel runs, with the number of sweeps done.
         """
-        residuals, times = traced(limit)
-        shared, interrupted = np.zeros(SHARED_SIZE, np.int64), False
-        try:
-            run_team(self._worker, self._size, shared, limit, float(tolerance), *self._arguments(residuals, times))
-        except KeyboardInterrupt:
-            interrupted = True
-        done = int(shared[DONE])
-        look(done)
-        return residuals[:done], np.diff(times[: done + 1]), interrupted
+        return advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
 
     def _arguments(self, residuals: Array, times: Array) -> tuple[Any, ...]:
         return (*self._before, residuals, times, *self._after)
