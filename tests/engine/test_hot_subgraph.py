@@ -14,6 +14,7 @@ from tests.user_programs import WidestPath
 
 import tgraph as tg
 from tgraph.errors import MemoryBudgetError
+from tgraph.kernels.cpu.hot_places import WANTED
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
 
 HOT = st.sampled_from([0, 150, 400, 1500, 20_000])
@@ -125,7 +126,7 @@ def test_reads_are_counted_a_byte_per_batch() -> None:
     assert update.changes["bfs"].trace[0].moved == {"rows": 0}
     stream.apply(delete=([2], [3]))
     assert hot.counts[0].tolist() == [0x10000, 0x10000, 0x10000, 0x101]
-    assert hot.counts[1].tolist()[3] == 3  # looked through twice, and pulled
+    assert hot.counts[1].tolist()[3] == 2  # looked through, and pulled
     hot.counts[0][:] = 0xFF
     stream._apply(*stream._prepare(tg.Batch(insert=([2], [3]))))
     assert hot.counts[0].tolist() == [0xFF00, 0xFF00, 0xFF00, 0xFF01]
@@ -140,21 +141,66 @@ def test_a_full_byte_stays() -> None:
     assert counts.tolist() == [0x1FF, 0x1FF]
 
 
-def test_the_least_read_rows_are_given_up() -> None:
-    sources = np.repeat(np.arange(100), 10)
-    targets = (sources + np.tile(np.arange(1, 11), 100)) % 100
-    stream = tg.stream(tg.DynamicGraph(tg.from_edges(sources, targets, runtime="numpy"), memory="1MiB", hot=4000))
+def ring(size: int, hot: int) -> Any:
+    """A stream of vertices that lead to the next ten, and keep a search."""
+    sources = np.repeat(np.arange(size), 10)
+    targets = (sources + np.tile(np.arange(1, 11), size)) % size
+    stream = tg.stream(tg.DynamicGraph(tg.from_edges(sources, targets, runtime="numpy"), memory="1MiB", hot=hot))
     stream.keep("bfs", source=0)
+    return stream
+
+
+def test_the_least_read_rows_are_given_up_where_a_batch_needs_room() -> None:
+    stream = ring(100, hot=4000)
     hot = hot_of(stream)
     before = np.flatnonzero(hot.slots[0])
-    assert hot.num_rows == before.size > 30
+    assert hot.num_rows == before.size > 70
     hot.counts[0][:] = 0
     hot.counts[0][before[-5:]] = 3
     stream.graph.apply(insert=([0], [50]))
     hot.check()
+    assert hot.num_rows >= before.size - 1  # there is room enough
+    hot.pool[WANTED] = 300
+    stream.graph.apply(insert=([0], [60]))
+    hot.check()
     left = set(np.flatnonzero(hot.slots[0]).tolist())
     assert set(before[-5:].tolist()) <= left
-    assert len(left) < before.size
+    assert 40 <= len(left) <= 60  # a third of the cells is free
+
+
+def test_short_rows_are_loaded_first() -> None:
+    sources = np.concatenate([np.repeat(np.arange(50), 20), np.arange(50, 100)])
+    targets = np.concatenate([np.tile(np.arange(50, 70), 50), np.arange(50)])
+    stream = tg.stream(tg.DynamicGraph(tg.from_edges(sources, targets, runtime="numpy"), memory="1MiB", hot=1600))
+    stream.keep("bfs", source=0)
+    hot = hot_of(stream)
+    hot.check()
+    assert (hot.slots[0][50:] > 0).all()
+    assert 0 < np.count_nonzero(hot.slots[0][:50]) < 20
+    sides = stream.graph.gapped("out"), stream.graph.gapped("in")
+    loaded = sum(side.degrees()[slots > 0].sum() for side, slots in zip(sides, hot.slots, strict=True))
+    sent_far = 20 * np.count_nonzero(hot.slots[0][:20] == 0)  # 0 to 19 are reached
+    assert hot.reads.far_bytes == 4 * (loaded + sent_far)  # what is loaded counts as moved
+
+
+def test_rows_that_are_empty_are_not_read() -> None:
+    graph = tg.from_edges([0, 1, 1], [1, 2, 3], directed=False, runtime="numpy")
+    stream = tg.stream(tg.DynamicGraph(graph, memory="1MiB", hot=False))
+    stream.keep("bfs", source=0)
+    update = stream.apply(delete=([1], [3]))
+    assert update.changes["bfs"].ids.tolist() == [3]
+    assert update.changes["bfs"].trace[0].moved == {"rows": 0}
+
+
+def test_a_neighbor_that_is_found_ends_the_search() -> None:
+    """Vertices of one component are as good as each other: who loses its parent needs the first neighbour only."""
+    sources, targets = (side.ravel() for side in np.triu_indices(40, 1))
+    graph = tg.from_edges(sources, targets, directed=False, runtime="numpy")
+    stream = tg.stream(tg.DynamicGraph(graph, memory="1MiB", hot=False))
+    parent = int(stream.keep("wcc")._kept.parents[39])
+    update = stream.apply(delete=([parent], [39]))
+    assert update.changes["wcc"].ids.size == 0
+    assert update.changes["wcc"].trace[0].active_edges <= 6
 
 
 def test_linear_programs_read_all_cells() -> None:

@@ -56,7 +56,6 @@ class FarEdges:
         """Follow a batch that changed rows, and see to what is hot."""
         if self.hot is not None:
             self.hot.follow(changed)
-            self.hot.renew()
 
     def _check(self, per_vertex: dict[str, int], num_places: int, label_bytes: int) -> Budget:
         needed = Budget(self.budget.limit)

@@ -96,7 +96,9 @@ class KeptResult:
             self.failure = failure
             raise
         ids = self._kept.graph.vertices().labels_of(changes.vertices)
-        return ResultChange(ids, self._shown(changes.old), self._shown(changes.new), changes.trace)
+        count = changes.vertices.size
+        shown = self._shown(np.concatenate([changes.old, changes.new]))  # for few values calls cost most
+        return ResultChange(ids, shown[:count], shown[count:], changes.trace)
 
     def __getitem__(self, label: Any) -> Any:
         """Return the value of the vertex with this id."""

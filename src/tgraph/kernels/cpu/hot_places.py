@@ -1,12 +1,14 @@
 """Kernels of the hot subgraph: copies of rows, and which of them are worth their place.
 
-Rows are read from `places`, `cells` and `cell_weights` of `GappedRows` (far). A row that is near has an entry of
-`near_places`: where it begins in `near_cells`, how many neighbours it has, and for how many there is room. `slots` says
-for every vertex 1 + its entry, 0 = the row is not near; `is_taken` says which entries are in use. `near_cells` is cut
-into chunks, `chunk_ends` says how far each is used, and no row lies in two.
+Rows are read from `places`, `cells` and `cell_weights` of `GappedRows` (far). A row that is near begins in `near_cells`
+with two cells that say for how many neighbours there is room and how many it has; they follow, ascending, without gaps.
+`slots` says for every vertex where its neighbours begin, 0 = the row is not near. `near_cells` is cut into chunks,
+`chunk_ends` says how far each is used, `freed_cells` how many of these cells belong to no row any more, and no row lies
+in two chunks.
 
-`counts` holds for every vertex how often its row was read, a byte per batch: the lowest one is that of the batch that
-goes on, the others those of the last three.
+`counts` holds for every vertex how often its row was read to its end, a byte per batch: the lowest one is that of the
+batch that goes on, the others those of the last three. The rank of a row is how often it was read in these; among rows
+that were read as often shorter ones come first, for who looks for a neighbour often needs no more than the first cells.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ from tgraph.kernels.cpu.atomics import fetch_add, load, store
 from tgraph.kernels.cpu.gapped_layout import DEAD, START, UNIT, USED, copy_row, dead_bit
 from tgraph.kernels.cpu.team import JIT
 
-BEGIN, SIZE, ROOM = 0, 1, 2  # columns of `near_places`
-ROW_BYTES = 13  # what a row needs beside its cells: an entry, and whether it is in use
-NUM_LEVELS = 3 * 255 + 2
-USED_ENTRIES, CHUNK, CHUNK_CELLS = 0, 8, 16  # words of `pool`
+SHORT, NUM_LENGTHS = 32, 64  # shorter rows than these cells are told apart, longer ones by powers of two
+HEAD = 2  # cells of a row before its neighbours: room and size
+NUM_RANKS = (3 * 255 + 1) * NUM_LENGTHS
+CHUNK, CHUNK_CELLS, WANTED = 0, 8, 16  # words of `pool`: chunk in use (-1 = copy nothing), its size, cells asked for
 POOL_SIZE = 24
 
 
@@ -37,49 +39,58 @@ def note_read(counts, v):
 
 
 @njit(**JIT)
-def open_row(
-    v, copies, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places, near_cells,
-    near_weights,
-):  # fmt: skip
-    """Return whether a row is near, where it begins and ends there or far, and how many far cells were copied.
-
-    With `copies`, a row that is not near is copied there first if there is room. One thread per row between barriers.
-    """
-    copied = np.int64(0)
-    if slots[v] == 0 and copies:
-        copied = keep_row(v, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places,
-                          near_cells, near_weights)  # fmt: skip
-    if slots[v] == 0:
-        begin = np.uint64(places[v, START]) * np.uint64(UNIT)
-        return False, begin, begin + np.uint64(places[v, USED]), copied
-    entry = slots[v] - 1
-    begin = np.uint64(near_places[entry, BEGIN])
-    return True, begin, begin + np.uint64(near_places[entry, SIZE]), copied
+def _size_of(v, places):
+    """Return how many neighbours a row has."""
+    return np.int64(places[v, USED]) - np.int64(places[v, DEAD])
 
 
 @njit(**JIT)
-def keep_row(
-    v, slots, places, cells, cell_weights, pool, free_entries, is_taken, chunk_ends, near_places, near_cells,
-    near_weights,
-):  # fmt: skip
+def open_row(v, copies, slots, places, cells, cell_weights, pool, chunk_ends, near_cells, near_weights):
+    """Return whether a row is near, where it begins and ends there or far, and how many far cells were copied.
+
+    With `copies`, a row that is not near is copied there first if there is room. A row whose cells are all deleted is
+    not read. One thread per row between barriers.
+    """
+    copied = np.int64(0)
+    if _size_of(v, places) == 0:
+        return False, np.uint64(0), np.uint64(0), copied
+    if slots[v] == 0 and copies:
+        copied = keep_row(v, slots, places, cells, cell_weights, pool, chunk_ends, near_cells, near_weights)
+    if slots[v] == 0:
+        begin = np.uint64(places[v, START]) * np.uint64(UNIT)
+        return False, begin, begin + np.uint64(places[v, USED]), copied
+    begin = np.uint64(slots[v])
+    return True, begin, begin + np.uint64(near_cells[begin - np.uint64(1)]), copied
+
+
+@njit(**JIT)
+def _room_for(size):
+    """Return how many cells a row of so many neighbours gets; the few that are left over take new ones."""
+    return size + ((size + 15) >> 5)
+
+
+@njit(**JIT)
+def _cells_of(v, slots, near_cells):
+    """Return how many cells a row that is near takes."""
+    return np.int64(near_cells[slots[v] - HEAD]) + HEAD
+
+
+@njit(**JIT)
+def keep_row(v, slots, places, cells, cell_weights, pool, chunk_ends, near_cells, near_weights):
     """Copy a row that is not near if there is room; returns how many far cells that took. Several threads at once.
 
-    Writes slots, is_taken, near_places, near_cells and near_weights of this row, and by atomics pool and chunk_ends.
+    Writes slots, near_cells and near_weights of this row, and by atomics pool and chunk_ends.
     """
-    size = np.int64(places[v, USED]) - np.int64(places[v, DEAD])
-    room = room_for(size)
-    if size <= 0 or room > pool[CHUNK_CELLS] or load(pool, CHUNK) >= chunk_ends.size:
+    size = _size_of(v, places)
+    if size == 0:
         return np.int64(0)
-    place = fetch_add(pool, USED_ENTRIES, 1)
-    if place >= free_entries.size:
+    room = _room_for(size)
+    place = _take_room(room + HEAD, pool, chunk_ends)
+    if place < 0:
         return np.int64(0)
-    begin = _take_room(room, pool, chunk_ends)
-    if begin < 0:
-        return np.int64(0)
-    entry = free_entries[place]
-    copy_row(v, places, cells, cell_weights, np.uint64(begin), near_cells, near_weights)
-    near_places[entry, BEGIN], near_places[entry, SIZE], near_places[entry, ROOM] = begin, size, room
-    is_taken[entry], slots[v] = True, entry + 1
+    near_cells[place], near_cells[place + 1] = room, size
+    copy_row(v, places, cells, cell_weights, np.uint64(place + HEAD), near_cells, near_weights)
+    slots[v] = place + HEAD
     return np.int64(places[v, USED])
 
 
@@ -90,6 +101,11 @@ def _take_room(room, pool, chunk_ends):
     What was added in vain is taken back; while it stands there, nobody else can find room in that chunk.
     """
     chunk_cells, first = pool[CHUNK_CELLS], load(pool, CHUNK)
+    if first < 0:
+        return np.int64(-1)
+    fetch_add(pool, WANTED, room)
+    if room > chunk_cells:
+        return np.int64(-1)
     for chunk in range(first, min(first + 4, chunk_ends.size)):
         end = fetch_add(chunk_ends, chunk, room)
         if end + room <= chunk_cells:
@@ -104,74 +120,101 @@ def _take_room(room, pool, chunk_ends):
 
 
 @njit(**JIT)
-def room_for(size):
-    """Return how many cells a row of so many neighbours gets; the few that are left over take new ones."""
-    return size + ((size + 15) >> 5)
+def _rank(count, size):
+    """Return what a row is worth: how often it was read in the last three batches, then how short it is."""
+    num_reads = np.int64((count >> 8) & 255) + np.int64((count >> 16) & 255) + np.int64(count >> 24)
+    length, rest = min(np.int64(size), SHORT), np.int64(size) // SHORT
+    while rest > 1 and length < NUM_LENGTHS - 1:
+        rest, length = rest >> 1, length + 1
+    return num_reads * NUM_LENGTHS + NUM_LENGTHS - 1 - length
 
 
 @njit(**JIT)
-def _level(count):
-    """Return 1 + how often a row was read in the last three batches."""
-    return 1 + np.int64((count >> 8) & 255) + np.int64((count >> 16) & 255) + np.int64(count >> 24)
-
-
-@njit(**JIT)
-def add_levels(counts, slots, near_places, levels):
-    """Add rows that are near, and their cells, to those of their levels. Writes levels (rows and cells)."""
+def add_near(counts, slots, near_cells, ranks):
+    """Add the cells of rows that are near to those of their ranks. Writes ranks."""
     for v in range(slots.size):
         if slots[v]:
-            level = _level(counts[v])
-            levels[level, 0] += 1
-            levels[level, 1] += near_places[slots[v] - 1, ROOM]
+            ranks[_rank(counts[v], near_cells[slots[v] - 1])] += _cells_of(v, slots, near_cells)
 
 
 @njit(**JIT)
-def drop_rows(counts, slots, near_places, is_taken, chunk_cells, level, left, freed_cells):
-    """Give up all rows below a level, and those of it that do not fit into the rows and cells that are `left`.
+def add_far(counts, slots, places, ranks):
+    """Add the cells that rows which are not near would need to those of their ranks. Writes ranks."""
+    for v in range(slots.size):
+        size = _size_of(v, places)
+        if size and not slots[v]:
+            ranks[_rank(counts[v], size)] += _room_for(size) + HEAD
 
-    Writes slots, is_taken, left and freed_cells (per chunk).
+
+@njit(**JIT)
+def drop_rows(counts, slots, near_cells, chunk_cells, rank, left, freed_cells):
+    """Give up all rows below a rank, and those of it that do not fit into the cells that are `left`.
+
+    Writes slots, left and freed_cells.
     """
     for v in range(slots.size):
         if not slots[v]:
             continue
-        reached = _level(counts[v])
-        room = np.int64(near_places[slots[v] - 1, ROOM])
-        if reached == level and left[0] > 0 and room <= left[1]:
-            left[0] -= 1
-            left[1] -= room
-        elif reached <= level:
-            give_up(v, slots, near_places, is_taken, chunk_cells, freed_cells)
+        reached, num_cells = _rank(counts[v], near_cells[slots[v] - 1]), _cells_of(v, slots, near_cells)
+        if reached == rank and num_cells <= left[0]:
+            left[0] -= num_cells
+        elif reached <= rank:
+            give_up(v, slots, near_cells, chunk_cells, freed_cells)
 
 
 @njit(**JIT)
-def give_up(v, slots, near_places, is_taken, chunk_cells, freed_cells):
+def load_rows(counts, slots, places, cells, cell_weights, rank, left, pool, chunk_ends, near_cells, near_weights):
+    """Copy all rows above a rank that are not near, and those of it that fit into the cells that are `left`.
+
+    Returns how many far cells that took. Writes slots, left, pool, chunk_ends, near_cells and near_weights.
+    """
+    copied = np.int64(0)
+    for v in range(slots.size):
+        size = _size_of(v, places)
+        if slots[v] or size == 0:
+            continue
+        reached, num_cells = _rank(counts[v], size), _room_for(size) + HEAD
+        if reached > rank or (reached == rank and num_cells <= left[0]):
+            if reached == rank:
+                left[0] -= num_cells
+            copied += keep_row(v, slots, places, cells, cell_weights, pool, chunk_ends, near_cells, near_weights)
+    return copied
+
+
+@njit(**JIT)
+def give_up(v, slots, near_cells, chunk_cells, freed_cells):
     """Give up the copy of a row."""
-    entry = slots[v] - 1
-    freed_cells[near_places[entry, BEGIN] // chunk_cells] += near_places[entry, ROOM]
-    is_taken[entry] = False
+    freed_cells[(np.int64(slots[v]) - HEAD) // chunk_cells] += _cells_of(v, slots, near_cells)
     slots[v] = 0
 
 
 @njit(**JIT)
-def close_gaps(entries, near_places, near_cells, near_weights, chunk_cells, chunk_ends):
-    """Move the rows of some chunks together. `entries` are all of theirs in the order in which they lie.
+def close_gaps(found, near_cells, near_weights, chunk_cells, chunk_ends):
+    """Move the rows of some chunks together. `found` is where each of theirs begins, ascending.
 
-    `chunk_ends` of these chunks is 0 before. Writes near_places, near_cells, near_weights and chunk_ends.
+    `chunk_ends` of these chunks is 0 before. Writes found (where they begin then), near_cells, near_weights and
+    chunk_ends.
     """
-    for i in range(entries.size):
-        entry = entries[i]
-        begin, size = np.int64(near_places[entry, BEGIN]), np.int64(near_places[entry, SIZE])
+    for i in range(found.size):
+        begin = found[i]
+        size = np.int64(near_cells[begin + 1])
         chunk = begin // chunk_cells
         to = chunk * chunk_cells + chunk_ends[chunk]
+        near_cells[begin] = min(np.int64(near_cells[begin]), _room_for(size))
         if to != begin:
-            for k in range(size):
-                near_cells[to + k] = near_cells[begin + k]
-            if near_weights.size:
-                for k in range(size):
-                    near_weights[to + k] = near_weights[begin + k]
-        room = min(np.int64(near_places[entry, ROOM]), room_for(size))
-        near_places[entry, BEGIN], near_places[entry, ROOM] = to, room
-        chunk_ends[chunk] += room
+            move_row(begin, to, size + HEAD, near_cells, near_weights)
+        found[i] = to
+        chunk_ends[chunk] += np.int64(near_cells[to]) + HEAD
+
+
+@njit(**JIT)
+def move_row(begin, to, room, near_cells, near_weights):
+    """Copy so many cells to a place before them or far behind."""
+    for k in range(room):
+        near_cells[to + k] = near_cells[begin + k]
+    if near_weights.size:
+        for k in range(room):
+            near_weights[to + k] = near_weights[begin + k]
 
 
 # --- a batch ---------------------------------------------------------------------------------------------------------
@@ -179,14 +222,15 @@ def close_gaps(entries, near_places, near_cells, near_weights, chunk_cells, chun
 
 @njit(**JIT)
 def change_rows(
-    gone_from, gone_to, gone_weights, new_from, new_to, new_weights, slots, near_places, near_cells,
-    near_weights, is_taken, chunk_cells, freed_cells,
+    gone_from, gone_to, gone_weights, new_from, new_to, new_weights, slots, pool, chunk_ends, near_cells,
+    near_weights, freed_cells,
 ):  # fmt: skip
     """Do to the rows near what a batch did to those far: take arcs out and merge new ones in; both lists are ordered.
 
-    A row that is empty or has too little room is given up. Reads nothing far. Writes near_places, near_cells,
-    near_weights, slots, is_taken and freed_cells.
+    A row that grows is moved to where there is room; without any, and where it is empty, it is given up. Reads nothing
+    far. Writes slots, pool, chunk_ends, near_cells, near_weights and freed_cells.
     """
+    chunk_cells = pool[CHUNK_CELLS]
     i, k = 0, 0
     while i < gone_from.size or k < new_from.size:
         takes_gone = k == new_from.size or (i < gone_from.size and gone_from[i] <= new_from[k])
@@ -197,15 +241,22 @@ def change_rows(
         while k_end < new_from.size and new_from[k_end] == u:
             k_end += 1
         if slots[u]:
-            entry = slots[u] - 1
-            begin, room = np.int64(near_places[entry, BEGIN]), np.int64(near_places[entry, ROOM])
-            size = np.int64(near_places[entry, SIZE])
+            begin = np.int64(slots[u])
+            room, size = np.int64(near_cells[begin - HEAD]), np.int64(near_cells[begin - 1])
             size = _take_out(begin, size, i, i_end, gone_to, gone_weights, near_cells, near_weights)
-            if size < 0 or size + k_end - k == 0 or size + k_end - k > room:
-                give_up(u, slots, near_places, is_taken, chunk_cells, freed_cells)
-            else:
-                _merge_in(begin, size, k, k_end, new_to, new_weights, near_cells, near_weights)
-                near_places[entry, SIZE] = size + k_end - k
+            after = size + k_end - k
+            to = begin
+            if size >= 0 and after > room:
+                room = _room_for(after)
+                to = _take_room(room + HEAD, pool, chunk_ends) + HEAD
+            if to != begin or size < 0 or after == 0:
+                give_up(u, slots, near_cells, chunk_cells, freed_cells)
+            if to >= HEAD and size >= 0 and after > 0:
+                if to != begin:
+                    move_row(begin, to, size, near_cells, near_weights)
+                _merge_in(to, size, k, k_end, new_to, new_weights, near_cells, near_weights)
+                near_cells[to - HEAD], near_cells[to - 1] = room, after
+                slots[u] = to
         i, k = i_end, k_end
 
 

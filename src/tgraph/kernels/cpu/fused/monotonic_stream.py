@@ -125,6 +125,9 @@ class MonotonicStream:
         senders = np.flatnonzero(self._begins)
         self._coming[: senders.size] = senders
         self._states[senders] = QUEUED
+        if self._hot is not None:
+            self._hot.fill()
+            self._hot.close()  # every row is read, and that says nothing about batches
         nothing = np.empty(0, self._cell), np.empty(0, self._cell)
         size = team_size(sum(side.num_cells for side in self._sides))
         return self._follow(nothing, (*nothing, self._sides[0].weights[:0]), size, senders.size)
@@ -165,11 +168,12 @@ class MonotonicStream:
             rows.bytes_per_cell(weighted) for weighted in (self._program.weighted, self._hot.weighted)
         )
         reads = RowReads(
-            far_bytes=int(shared[FAR_CELLS]) * per_read + int(shared[COPIED]) * per_copy,
+            far_bytes=int(shared[FAR_CELLS]) * per_read + int(shared[COPIED]) * per_copy + self._hot.loaded_bytes,
             near_bytes=int(shared[NEAR_CELLS]) * per_read,
             far_rows=int(shared[FAR_ROWS]),
             near_rows=int(shared[NEAR_ROWS]),
         )
+        self._hot.loaded_bytes = 0
         self._hot.reads.add(reads)
         return reads
 
@@ -200,8 +204,7 @@ class MonotonicStream:
         if hot is not None:
             numbers = [hot.number_of(side) for side in self._sides]
             sides = [(*side, hot.slots[k], hot.counts[k]) for side, k in zip(sides, numbers, strict=True)]
-            sides.append((hot.pool, hot.free_entries, hot.is_taken, hot.chunk_ends))
-            sides.append((hot.near_places, hot.cells, hot.weights))
+            sides.append((hot.pool, hot.chunk_ends, hot.cells, hot.weights))
         elif not self._program.weighted:
             sides = [side[:2] for side in sides]
         return (*(array for side in sides for array in side), self.values, *self._program.constants.values())

@@ -17,7 +17,7 @@ SOON, NEAR = 16, 8  # how far ahead arcs and neighbours are asked for
 TRIES, STEPS = 8, 256  # neighbours whose parents are followed for one doubtful vertex, and how far
 LOCKS = np.uint64(1023)
 UNIT = np.uint64({unit})
-DOUBTFUL, TOUCHED, QUEUED = np.uint8(1), np.uint8(2), np.uint8(4)
+DOUBTFUL, TOUCHED, QUEUED, LEFT = np.uint8(1), np.uint8(2), np.uint8(4), np.uint8(8)
 TAKEN = 64  # where the counters of phases begin in `shared`
 WAVES, DOUBTS, INVALID, NEXT, LISTED, FOLLOWED = 120, 128, 136, 144, 152, 160
 {reads}
@@ -112,18 +112,21 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
             for i in range(first, last):
                 v = np.uint64(doubts[i])
                 value = values[v]
-                found = False
+                found, is_left = False, False
                 {look}
                 if found:
                     fetch_add(states, v, np.uint8(255))
+                elif is_left:
+                    fetch_or(states, v, LEFT)
         meeting, phase = end_phase(rank, size, shared, meeting, phase)
         if rank == 0:
             for i in range(num_doubts):
                 v = np.uint64(doubts[i])
-                value, found, tries = values[v], not states[v] & DOUBTFUL, 0
+                if looks and not states[v] & LEFT:
+                    continue
+                value, found, tries = values[v], False, 0
                 {look_among_equals}
-                if found:
-                    states[v] &= ~DOUBTFUL
+                states[v] &= ~(LEFT | DOUBTFUL) if found else ~LEFT
         meeting = meet(shared, meeting, size)
         while True:
             first, last = take(shared, phase, num_doubts)
@@ -271,65 +274,93 @@ fetch_add(shared, NEAR_ROWS, near_rows)
 fetch_add(shared, NEAR_CELLS, near_cells)
 fetch_add(shared, COPIED, copied)
 """
-_HOT = ("pool", "free_entries", "is_taken", "chunk_ends", "places", "cells", "weights")
+_HOT = ("pool", "chunk_ends", "cells", "weights")
 _FAR_ROW = """
-is_near, begin, end, num_copied = open_row({vertex}, {copies}, {row}, {hot})
+is_near, begin, end, num_copied = open_row({vertex}, True, {row}, {hot})
 row_cells = hot_cells if is_near else {side}_cells
 row_weights = {row_weights}
-before = followed
 for e in range(begin, end):
-    followed += 1
     if row_cells[e] & DEAD:
         continue
     {other} = np.uint64(row_cells[e])
     {do}
-reads_all = followed - before == np.int64(end - begin)
-if reads_all:
-    note_read({side}_counts, {vertex})
-if num_copied:
-    copied += num_copied
-    far_rows += 1
-elif is_near:
-    near_cells += followed - before
+num_read = np.int64(end - begin)
+followed += num_read
+note_read({side}_counts, {vertex})
+if is_near and not num_copied:
+    near_cells += num_read
     near_rows += 1
 else:
-    far_cells += followed - before
-    far_rows += 1
-    {keep}
-"""
-_KEEP = """
-if reads_all:
-    num_copied = keep_row({vertex}, {row}, {hot})
-    if num_copied > STILL_THERE:
-        copied += num_copied
+    copied += num_copied
+    far_cells += 0 if is_near else num_read
+    far_rows += 1 if num_read else 0
 """
 
+# Who looks for a neighbour reads a row to its end only if there is none: the vertex is invalid then, and its row is
+# read again. So it is copied when that is clear, the rest of a long one instead of reading it.
+_FAR_SEARCH = """
+is_near, begin, end, num_copied = open_row({vertex}, False, {row}, {hot})
+if is_near:
+    near_rows += 1
+elif end > begin:
+    far_rows += 1
+for part in range(2):
+    stop = end if is_near or part else min(end, begin + np.uint64(STILL_THERE))
+    row_cells = hot_cells if is_near else {side}_cells
+    row_weights = {row_weights}
+    before = followed
+    for e in range(begin, stop):
+        followed += 1
+        if row_cells[e] & DEAD:
+            continue
+        {other} = np.uint64(row_cells[e])
+        {do}
+    if is_near:
+        near_cells += followed - before
+    else:
+        far_cells += followed - before
+    if {until}:
+        break
+    if not is_near and part == 0:
+        num_copied = keep_row({vertex}, {row}, {hot})
+        copied += max(num_copied - STILL_THERE, 0)
+    if stop == end:
+        note_read({side}_counts, {vertex})
+        break
+    begin = stop
+    if num_copied:
+        is_near, begin, end, num_copied = open_row({vertex}, False, {row}, {hot})
+"""
+
+# A neighbour with a better value cannot hang on the vertex. One whose value is as good may: that is left to one thread.
 _LOOK = """
-if not found and states[u] & DOUBTFUL == 0:
+if states[u] & DOUBTFUL == 0:
     sent = values[u]
     m = {message}
-    is_same = not differs(value, Value(m))
-    if is_same and differs(sent, value) and not differs(sent, Value({reduce}(sent, value))):
-        parents[v] = Cell(u)
-        found = True
+    if not differs(value, Value(m)):
+        if differs(sent, value) and not differs(sent, Value({reduce}(sent, value))):
+            parents[v] = Cell(u)
+            found = True
+        else:
+            is_left = True
         break
 """
 
 _LOOK_AMONG_EQUALS = """
-if not found and tries < TRIES and states[u] & DOUBTFUL == 0:
+if states[u] & DOUBTFUL == 0:
     sent = values[u]
     m = {message}
     if not differs(value, Value(m)):
-        tries += 1
-        if hangs_elsewhere(u, v, parents, states):
+        is_better = improves[0] == 0 and differs(sent, value) and not differs(sent, Value({reduce}(sent, value)))
+        if not is_better:
+            tries += 1
+        if is_better or (tries <= TRIES and hangs_elsewhere(u, v, parents, states)):
             parents[v] = Cell(u)
             found = True
             if differs(sent, Value({reduce}(sent, value))):
                 improves[0] = 1
             break
 """
-
-_LOOKS = (_LOOK, _LOOK_AMONG_EQUALS)
 
 _CHILDREN = """
 if parents[v] == Cell(u) and not fetch_or(states, v, DOUBTFUL) & DOUBTFUL:
@@ -377,15 +408,18 @@ def write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_f
         names = {"source": "np.int64(u)", program.main_field: "np.bool_(sent)" if is_bool else "sent"}
         return f"Message({program.text_of_call('message', {**names, 'weight': weight if program.weighted else '1'})})"
 
-    def rows(kind: str, do: str, reads: tuple[str, ...]) -> str:
+    def rows(kind: str, do: str, reads: tuple[str, ...], until: str = "") -> str:
         ends = {"vertex": "u", "other": "v"} if kind == "send" else {"vertex": "v", "other": "u"}
         texts = []
         for number in range(num_sides):
             side = f"{kind}{number}"
             text = do.format(message=message("row_weights[e]" if is_far else f"{side}_weights[e]"), reduce=reduce)
             ask = _ASK.format(side=side, asks="\n    ".join(f"prefetch({array}, soon)" for array in reads))
-            row, words = (_FAR_ROW, _far_words(program, side, ends, do)) if is_far else (_ROW, {"ask": block(ask, 1)})
-            texts.append(row.format(side=side, **ends, **words, do=block(text, 1)).strip("\n"))
+            far_row = _FAR_SEARCH if until else _FAR_ROW
+            row, words = (far_row, _far_words(program, side)) if is_far else (_ROW, {"ask": block(ask, 1)})
+            depth = 2 if row == _FAR_SEARCH else 1
+            lines = row.format(side=side, **ends, **words, until=until, do=block(text, depth)).strip("\n")
+            texts.append(f"if not ({until}):\n    {block(lines, 1)}" if until and number else lines)
         return "\n".join(texts)
 
     arrays = ["places", "cells", *(["weights"] if program.weighted or is_far else [])]
@@ -404,8 +438,8 @@ def write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_f
         new_message=message("new_weights[i]"),
         sides=listed(sides),
         constants=listed(program.constants),
-        look=block(rows("pull", _LOOK, ("states", "values")), 4),
-        look_among_equals=block(rows("pull", _LOOK_AMONG_EQUALS, ("states", "values")), 4),
+        look=block(rows("pull", _LOOK, ("states", "values"), "found or is_left"), 4),
+        look_among_equals=block(rows("pull", _LOOK_AMONG_EQUALS, ("states", "values"), "found"), 4),
         children=block(rows("send", _CHILDREN, ("parents",)), 4),
         pull=block(rows("pull", _PULL, ("states", "values")), 3),
         send=block(rows("send", _SEND, ("values",)), 4),
@@ -413,14 +447,8 @@ def write_text(program: KernelProgram, num_sides: int, cell: np.dtype[Any], is_f
     )
 
 
-def _far_words(program: KernelProgram, side: str, ends: dict[str, str], do: str) -> dict[str, Any]:
-    """Return what stands in the text of a far row for what is done with it.
-
-    A row that is read to its end in any case is copied first. Who looks for a neighbour reads a row to its end only if
-    there is none, and copies it then: the vertex is invalid, and will be read again.
-    """
+def _far_words(program: KernelProgram, side: str) -> dict[str, str]:
+    """Return what stands in the text of a far row."""
     row = ", ".join(f"{side}_{array}" for array in ("slots", "places", "cells", "weights"))
-    words = {"row": row, "hot": ", ".join(f"hot_{array}" for array in _HOT)}
-    keep = block(_KEEP.format(**words, **ends), 1) if do in _LOOKS else ""
     row_weights = f"hot_weights if is_near else {side}_weights" if program.weighted else "1"
-    return {**words, "copies": do not in _LOOKS, "keep": keep, "row_weights": row_weights}
+    return {"row": row, "hot": ", ".join(f"hot_{array}" for array in _HOT), "row_weights": row_weights}
