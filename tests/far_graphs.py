@@ -53,6 +53,11 @@ class Degrees(tg.Program):
         return tg.minimum(value + incoming, 7.0)
 
 
+def _power_steps(graph: tg.Graph) -> dict[str, Any]:
+    """How a graph in memory takes the steps of the power method, as far ones do."""
+    return {} if graph.is_far else {"kernel": "plain"}
+
+
 ALGORITHMS = {
     "bfs": lambda graph, **how: tg.bfs(graph, 0, **how),
     "sssp": lambda graph, **how: tg.sssp(graph, 0, **how),
@@ -67,7 +72,7 @@ SCORES = {
     "pagerank_to_one": lambda graph, **how: tg.pagerank(
         graph, tol_l1=1e-13, max_iterations=3000, personalization={0: 1.0}, **how
     ),
-    "hits": lambda graph, **how: tg.hits(graph, max_iterations=30, **how),
+    "hits": lambda graph, **how: tg.hits(graph, max_iterations=30, **_power_steps(graph), **how),
     "katz": lambda graph, **how: tg.katz(graph, tol_l1=1e-12, **how),
     "pagerank_delta": lambda graph, **how: SCORES["pagerank"](graph, **how, **by_changes(graph)),
     "pagerank_to_one_delta": lambda graph, **how: SCORES["pagerank_to_one"](graph, **how, **by_changes(graph)),

@@ -8,8 +8,9 @@ says which combination of them is best (see `lanczos`). When that should change 
 another vector, it begins the next cycle. a(j) = |A' q(j)|^2 is known between the two sweeps, so that the second one
 writes v(j+1) at once. A cycle of one iteration is the power method.
 
-Products after the first of a cycle read float32 where there are no weights: what is lost by that is a small share of
-what they add to the hubs, and the next cycle begins with what it left.
+Where there are no weights and hubs change little already, products after the first of a cycle read float32: what is
+lost by that is a small share of the little that they add to the hubs. More would be too much, for where several
+singular values are equal nothing brings the hubs back to their share of the start.
 
 Sums are made per chunk of vertices and then in the order of chunks, and rows of hubs in pieces, so no answer depends on
 the number of threads. On a compressed graph the values of virtual vertices are behind those of vertices, and are summed
@@ -39,6 +40,7 @@ from tgraph.runtime.protocol import Array
 TINY = float(np.finfo(np.float64).tiny)  # avoids 0 / 0 where there are no edges
 FEWEST_VECTORS, MOST_VECTORS = 3, 8  # of a cycle; more than the fewest where both directions are the same rows
 SAFE_PART = 0.25  # of the tolerance: what a cycle should reach to be ended, for its products are rounded
+SHORT_CHANGE = 1e-3  # of the hubs in the first iteration of a cycle, from which on the others read float32
 ROUNDING = 2.0**-22  # of the change at the beginning of a cycle: less is not to be had from products in float32
 NUM_COUNTERS = 6  # of an iteration: chunks, pieces and virtual chunks of both sweeps
 HALT = COUNTERS + 2 * 8 * NUM_COUNTERS
@@ -134,12 +136,12 @@ def _iterate(
         times[0] = ticks()
     small = np.zeros((5, vectors.shape[0] + 1))  # every thread has its own, the same
     _measure(rank, size, outward, hubs, sums[HUBS])
-    meeting, step, enough = meet(shared, 1, size), 0, 0.0
+    meeting, step, enough, reads_short = meet(shared, 1, size), 0, 0.0, False
     _begin_cycle(small, sums[HUBS], outward)
     for iteration in range(limit):
         counters = COUNTERS + 8 * NUM_COUNTERS * (iteration % 2)
         work = size, shared, counters, inward, outward, partials, sums
-        if step > 0 and short_hubs.size:
+        if step > 0 and reads_short:
             sent = short_hubs, short_authorities
             meeting = _multiply(work, meeting, scale, step, small, sent, hubs, vectors, short_hubs)
         else:
@@ -160,7 +162,8 @@ def _iterate(
         expected = _expected_change(step, eigenvalue, small, written, outward)
         residual = _in_order(sums[COMPARED, CHANGES], outward) if step == 0 else expected
         if step == 0:
-            enough = max(SAFE_PART * tolerance, ROUNDING * residual if short_hubs.size else 0.0)
+            reads_short = short_hubs.size > 0 and residual <= SHORT_CHANGE
+            enough = max(SAFE_PART * tolerance, ROUNDING * residual if reads_short else 0.0)
         if rank == 0:
             residuals[iteration] = residual
             times[iteration + 1] = ticks()
