@@ -102,6 +102,11 @@ def test_all_weights_zero_is_as_no_edges(runtime_name: str) -> None:
     assert tg.hits(graph).hubs.tolist() == [1.0, 0.0]
 
 
+def test_weights_too_small_to_be_scaled_are_as_none(runtime_name: str) -> None:
+    graph = tg.from_edges([0, 1], [1, 2], [1e-310, 1e-305], runtime=runtime_name)
+    assert tg.hits(graph, weighted=True).hubs.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_very_large_and_very_small_weights(runtime_name: str) -> None:
     for scale in (1e-150, 1e200):
         graph = tg.from_edges([0, 1, 1], [2, 2, 3], np.asarray([1.0, 2.0, 1.0]) * scale, runtime=runtime_name)
@@ -170,16 +175,19 @@ def test_limits_and_more_than_one_call(monkeypatch: pytest.MonkeyPatch, limit: i
     assert fused.residual == pytest.approx(plain.residual)
 
 
-def test_ctrl_c_gives_what_is_there() -> None:
+@pytest.mark.parametrize("tol_l1", [0.0, 1e-300])  # steps of the power method, cycles of several products
+def test_ctrl_c_gives_what_is_there(tol_l1: float) -> None:
     graph = tg.from_edges(range(30_000), range(1, 30_001), directed=False, runtime="numpy")  # it never settles
-    tg.hits(graph, 0.0, max_iterations=1)
+    tg.hits(graph, tol_l1, max_iterations=1)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(InterruptedRunError, match="HITS was interrupted after") as caught:
-        tg.hits(graph, tol_l1=0.0, max_iterations=10**7)
+        tg.hits(graph, tol_l1, max_iterations=10**7)
     partial = caught.value.result
     assert partial.iterations > 0
     assert not partial.converged
-    assert partial.hubs.sum() == pytest.approx(1.0)
+    for scores in (partial.hubs, partial.authorities):
+        assert scores.min() >= 0
+        assert scores.sum() == pytest.approx(1.0)
 
 
 def test_top_by_either_score() -> None:

@@ -5,8 +5,8 @@ Technique: power iteration from equal hubs, authorities from hubs along the edge
 them, normalised by their sums (Kleinberg 1999). Where several communities are equally strong the fixed point is not
 unique; this one weighs them by their share of the start. A graph without edges has hubs and authorities of 0. Where
 the rows are in memory, also on a compressed graph, a compiled kernel combines iterations in the best way (Lanczos 1950;
-`tgraph.kernels.cpu.hits`), which takes two thirds to a quarter of them. With `tol_l1=0` it is the power iteration, as
-often as `max_iterations` says.
+`tgraph.kernels.cpu.hits`), so that fewer do, the more so the closer singular values are. With `tol_l1=0` it is the
+power iteration, as often as `max_iterations` says.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tgraph.run import How, run
 from tgraph.runtime import Tensor
 from tgraph.task import Task, in_group, may_use_kernels, uses_kernels
 
+SMALLEST_WEIGHT = 1e-290  # if none is larger, all count as 0: what they are divided by would not be finite
 SLICES, SMALLEST_SLICE = 64, 8192  # of the vertices, in which the change is summed: differences need no tensor `[V]`
 
 
@@ -112,7 +113,7 @@ def _iterate(task: Task, tol_l1: float, weighted: bool) -> Result:
 
     count = task.graph.num_vertices
     largest = task.graph.weight_range[1] if weighted else 1.0
-    scale = 1.0 / largest if largest > 0 else 1.0
+    scale = 1.0 / largest if largest > SMALLEST_WEIGHT else 1.0
     hits_run = HitsRun(*_sides(task, weighted), np.full(count, 1.0 / count), scale, is_power=tol_l1 == 0)
     return task.iterate(
         hits_run.advance,

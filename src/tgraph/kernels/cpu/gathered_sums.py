@@ -55,10 +55,9 @@ def sum_gathered(
 
 
 @njit(**JIT)
-def _launch(size, claimed, offsets, sources, row_ids, weights, table, is_mean, factors, factor_ids, new_sums):
+def _launch(size, *args):
     """Runs the worker on OpenMP threads."""
-    read = (claimed, offsets, sources, row_ids, weights, table, is_mean, factors, factor_ids, new_sums)
-    start_threads(_sum_gathered, size, read)
+    start_threads(_sum_gathered, size, args)
 
 
 @njit(**JIT)

@@ -64,27 +64,9 @@ def sample_rows(
 
 
 @njit(**JIT)
-def _launch(
-    size,
-    claimed,
-    neighbors,
-    sums,
-    weights,
-    firsts,
-    degrees,
-    new_offsets,
-    vertices,
-    times,
-    fanout,
-    replace,
-    key,
-    new_edges,
-    new_neighbors,
-    new_times,
-):
+def _launch(size, *args):
     """Runs the worker on OpenMP threads."""
-    read = (claimed, neighbors, sums, weights, firsts, degrees, new_offsets, vertices, times, fanout, replace, key)
-    start_threads(_sample, size, (*read, new_edges, new_neighbors, new_times))
+    start_threads(_sample, size, args)
 
 
 @njit(**JIT)

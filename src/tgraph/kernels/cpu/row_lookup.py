@@ -35,9 +35,9 @@ def copy_rows(table: Array, rows: Array, new_rows: Array) -> None:
 
 
 @njit(**JIT)
-def _launch(size, table, rows, new_rows):
+def _launch(size, *args):
     """Runs the worker on OpenMP threads."""
-    start_threads(_copy, size, (table, rows, new_rows))
+    start_threads(_copy, size, args)
 
 
 def _widest_word(*arrays: Array) -> str:
