@@ -20,11 +20,12 @@ from pathlib import Path
 from types import ModuleType
 
 from tgraph.config import config
+from tgraph.kernels.sources import fingerprint
 
 
-def load_generated(text: str, compiled_with: Iterable[ModuleType], versions: Iterable[str]) -> ModuleType:
+def load_generated(text: str, versions: Iterable[str]) -> ModuleType:
     """Return the module of a kernel's text, written before or not."""
-    name = f"tgraph_kernel_{_fingerprint(text, compiled_with, versions)}"
+    name = f"tgraph_kernel_{_name(text, versions)}"
     path = kernel_folder() / f"{name}.py"
     if not path.exists():
         _write(path, text)
@@ -49,10 +50,8 @@ def kernel_folder() -> Path:
         return Path(tempfile.mkdtemp(prefix="tgraph-kernels-"))
 
 
-def _fingerprint(text: str, compiled_with: Iterable[ModuleType], versions: Iterable[str]) -> str:
-    digest = hashlib.sha256(text.encode())
-    for module in compiled_with:
-        digest.update(Path(str(module.__file__)).read_bytes())
+def _name(text: str, versions: Iterable[str]) -> str:
+    digest = hashlib.sha256(fingerprint(text))
     digest.update(repr((*versions, sys.version, platform.machine())).encode())
     return digest.hexdigest()[:24]
 

@@ -8,7 +8,8 @@ its own row in the order in which it is stored, and sources are added one after 
 the last bit on any number of threads.
 
 Levels are found by pushing, in an undirected graph in the same scan as the sums, or, from a large frontier, by pulling
-with early exit (Beamer, Asanovic, Patterson 2012). Small levels are left to one thread. The number of paths can exceed
+with early exit (Beamer, Asanovic, Patterson 2012). A large level is in the order of ids, so that its rows are read one
+after the other, which takes half the time. Small levels are left to one thread. The number of paths can exceed
 any float (a grid of 1000 x 1000 has 10^600): a level is scaled down where the one before has 2^512 paths. Where some
 counts of a level then become too small beside the others, the search is done again with a power of 2^512 per vertex.
 

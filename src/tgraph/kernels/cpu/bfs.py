@@ -28,7 +28,7 @@ from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, fetch_min, fetch
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.direction import prefers_pull
-from tgraph.kernels.cpu.prefetch import prefetch
+from tgraph.kernels.cpu.prefetch import ask_for_rows
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -260,7 +260,7 @@ def _pull(shared, slot, level, offsets, neighbors, out_offsets, ascending, level
             break
         for word in range(np.uint64(taken), np.uint64(min(taken + WORDS, num_words))):
             if word + one < reached.size:
-                _ask_for_rows(word + one, offsets, neighbors, reached)
+                ask_for_rows(~reached[word + one], (word + one) << np.uint64(6), offsets, neighbors)
             new_bits = _look_at_first(word, level, offsets, neighbors, levels, parents, front, reached)
             rest = ~reached[word] & ~new_bits if ascending else ~reached[word]
             new_bits |= _look_at_others(word, rest, level, offsets, neighbors, ascending, levels, parents, front)
@@ -273,15 +273,6 @@ def _pull(shared, slot, level, offsets, neighbors, out_offsets, ascending, level
                 found += 1
                 new_edges += np.int64(out_offsets[vertex + one] - out_offsets[vertex])
     return found, new_edges
-
-
-@njit(**JIT)
-def _ask_for_rows(word, offsets, neighbors, reached):
-    """Asks for the first neighbours of the vertices of a word that are not reached; writes nothing."""
-    open_bits, base = ~reached[word], word << np.uint64(6)
-    while open_bits != np.uint64(0):
-        prefetch(neighbors, offsets[base + trailing_zeros(open_bits)])
-        open_bits &= open_bits - np.uint64(1)
 
 
 @njit(**JIT)

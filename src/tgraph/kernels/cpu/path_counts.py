@@ -15,15 +15,17 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add, fetch_or, trailing_zeros
 from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.bit_count import bit_count
+from tgraph.kernels.cpu.direction import prefers_pull
+from tgraph.kernels.cpu.prefetch import ask_for_rows
 from tgraph.kernels.cpu.team import JIT, part
 from tgraph.kernels.cpu.watch import is_stopped
 from tgraph.runtime.protocol import Array
 
 BYTES_PER_SEARCH = 37  # per vertex: counts and flows 16 each, queue 4, bits; the rest is rarely touched
 CHUNK = 64  # queue positions, also words of 64 vertices, that a thread takes at once
-ALPHA = 10  # pull if the frontier has more than this part of the edges not seen yet
-BETA = 24  # push again if the frontier has less than this part of the vertices
 BUFFER = 1024  # vertices that a thread keeps before it puts them into the queue
+DENSE = 16  # a frontier with more than this part of the vertices is put in order
 HUGE = 2.0**512  # where counts are scaled
 TINY = 2.0**-900  # counts so small need blocks
 
@@ -50,9 +52,9 @@ def make_scratch(searches: int, num_vertices: int, dtype: np.dtype[Any], size: i
         np.zeros((searches, num_vertices)),  # flows of odd levels
         np.zeros((searches, num_vertices), np.int32),  # blocks: a count has this many factors HUGE
         np.zeros((searches, words), np.uint64),  # seen: a bit per vertex
-        np.zeros((searches, words), np.uint64),  # found: bits of the next level, while pulling
+        np.zeros((searches, words), np.uint64),  # found: bits of the next level, 0 between levels
         np.zeros((searches, num_vertices + 2), np.uint8),  # scaled: whether counts of a level were divided by HUGE
-        np.zeros((searches, 3, size, 8)),  # peaks: the largest and the smallest count that each thread saw in a level
+        np.zeros((searches, 3, size, 8)),  # peaks of each thread in a level: largest and smallest count, vertices
     )
 
 
@@ -119,8 +121,40 @@ def forward(rank, size, shared, control, state, rows, is_symmetric, own):
             seen[word] |= found[word]
             found[word] = ZERO
         meet_team(control, state, size)
+    elif control[place + TAIL] * DENSE > queue.size:
+        _put_in_order(rank, size, control, state, queue, found, peaks[slot])
     state[SCALES], state[FAILS] = peak >= HUGE and state[WIDE] == 0, least < TINY
     _advance(control, place, state, rows[1].size, queue.size)
+
+
+@njit(**JIT)
+def _put_in_order(rank, size, control, state, queue, found, notes):
+    """Order the frontier that a push found by ids, so that its rows are read one after the other.
+
+    Writes the queue behind the frontier; bits in found, atomically, which are 0 again afterwards; its own notes.
+    """
+    first, count = state[LAST], control[words_of(state[DEPTH]) + TAIL]
+    low, high = part(rank, size, count)
+    for position in range(np.uint64(first + low), np.uint64(first + high)):
+        vertex = queue[position]
+        fetch_or(found, vertex >> SIX, ONE << (vertex & LOW_BITS))
+    meet_team(control, state, size)
+    low, high = part(rank, size, found.size)
+    number = 0
+    for word in range(np.uint64(low), np.uint64(high)):
+        number += np.int64(bit_count(found[word]))
+    notes[rank, 2] = number
+    meet_team(control, state, size)
+    for other in range(rank):
+        first += np.int64(notes[other, 2])
+    tail = np.uint64(first)
+    for word in range(np.uint64(low), np.uint64(high)):
+        bits, found[word] = found[word], ZERO
+        while bits != ZERO:
+            queue[tail] = (word << SIX) + trailing_zeros(bits)
+            bits &= bits - ONE
+            tail += ONE
+    meet_team(control, state, size)
 
 
 @njit(**JIT)
@@ -130,8 +164,7 @@ def _advance(control, place, state, num_arcs, num_vertices):
     state[FRONTIER_EDGES], state[STOPS] = control[place + EDGES], control[place + STOP]
     state[SEEN_EDGES] += state[FRONTIER_EDGES]
     state[DEPTH] += 1
-    has_many = state[FRONTIER_EDGES] * ALPHA > num_arcs - state[SEEN_EDGES]
-    state[PULLS] = (has_many or state[PULLS] != 0) and (state[LAST] - state[FIRST]) * BETA > num_vertices
+    state[PULLS] = prefers_pull(state[FRONTIER_EDGES], num_arcs - state[SEEN_EDGES], num_vertices, num_arcs)
 
 
 @njit(**JIT)
@@ -269,7 +302,10 @@ def _push(control, borders, is_alone, offsets, targets, queue, seen, buffer):
 
 @njit(**JIT)
 def _pull(control, borders, in_offsets, in_sources, out_offsets, queue, seen, found, buffer):
-    """Find the next frontier: who is not seen yet and has an edge from someone seen. Writes found, its own words."""
+    """Find the next frontier: who is not seen yet and has an edge from someone seen. Writes found, its own words.
+
+    The frontier is nearly in the order of ids then, so that its rows are read one after the other.
+    """
     place, _, last = borders
     filled, num_vertices = ZERO, in_offsets.size - 1
     while True:
@@ -277,23 +313,54 @@ def _pull(control, borders, in_offsets, in_sources, out_offsets, queue, seen, fo
         if chunk >= seen.size:
             break
         for word in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, seen.size))):
-            left, base = ~seen[word], word << SIX
-            if np.int64(base) + 64 > num_vertices:
-                left &= (ONE << np.uint64(num_vertices - np.int64(base))) - ONE
-            while left != ZERO:
-                bit = trailing_zeros(left)
-                left &= left - ONE
-                vertex = base + bit
-                for edge in range(in_offsets[vertex], in_offsets[vertex + ONE]):
-                    source = in_sources[edge]
-                    if seen[source >> SIX] >> (source & LOW_BITS) & ONE != ZERO:
-                        found[word] |= ONE << bit
-                        buffer[filled] = vertex
-                        filled += ONE
-                        if filled == np.uint64(BUFFER):
-                            filled = _flush(control, place, last, filled, out_offsets, queue, buffer)
-                        break
+            base, left = word << SIX, _not_seen(word, seen, num_vertices)
+            if word + ONE < np.uint64(seen.size):
+                ask_for_rows(_not_seen(word + ONE, seen, num_vertices), base + np.uint64(64), in_offsets, in_sources)
+            new_bits = _look_at_first(base, left, in_offsets, in_sources, seen)
+            new_bits |= _look_at_others(base, left & ~new_bits, in_offsets, in_sources, seen)
+            found[word] = new_bits
+            while new_bits != ZERO:
+                buffer[filled] = base + trailing_zeros(new_bits)
+                new_bits &= new_bits - ONE
+                filled += ONE
+                if filled == np.uint64(BUFFER):
+                    filled = _flush(control, place, last, filled, out_offsets, queue, buffer)
     _flush(control, place, last, filled, out_offsets, queue, buffer)
+
+
+@njit(**JIT)
+def _not_seen(word, seen, num_vertices):
+    """Return the bits of a word's vertices that are not seen yet."""
+    left, missing = ~seen[word], np.int64((word + ONE) << SIX) - num_vertices
+    return left & (~ZERO >> np.uint64(missing)) if missing > 0 else left
+
+
+@njit(**JIT)
+def _look_at_first(base, left, offsets, sources, seen):
+    """Return the bits of vertices whose first neighbour is seen, without a branch that could be guessed wrongly."""
+    new_bits, end = ZERO, np.uint64(sources.size - 1)
+    while left != ZERO:
+        bit = trailing_zeros(left)
+        left &= left - ONE
+        first, last = offsets[base + bit], offsets[base + bit + ONE]
+        source = sources[min(first, end)]
+        new_bits |= (seen[source >> SIX] >> (source & LOW_BITS) & np.uint64(first < last)) << bit
+    return new_bits
+
+
+@njit(**JIT)
+def _look_at_others(base, left, offsets, sources, seen):
+    """Return the bits of vertices of which another neighbour than the first is seen."""
+    new_bits = ZERO
+    while left != ZERO:
+        bit = trailing_zeros(left)
+        left &= left - ONE
+        for edge in range(offsets[base + bit] + ONE, offsets[base + bit + ONE]):
+            source = sources[edge]
+            if seen[source >> SIX] >> (source & LOW_BITS) & ONE != ZERO:
+                new_bits |= ONE << bit
+                break
+    return new_bits
 
 
 @njit(**JIT)

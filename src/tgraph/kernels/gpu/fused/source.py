@@ -1,4 +1,4 @@
-"""Triton modules that are written while the program runs, and what they are compiled with."""
+"""Triton modules that are written while the program runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import torch
 import triton
 
 from tgraph.kernels.generated import load_generated
-from tgraph.kernels.gpu import accumulators, segments
-from tgraph.kernels.gpu.fused import elements
 
 
 @cache
 def load_kernel(text: str) -> ModuleType:
     """Return the module of a kernel's text."""
-    return load_generated(text, (accumulators, elements, segments), (triton.__version__, torch.__version__))
+    return load_generated(text, (triton.__version__, torch.__version__))
