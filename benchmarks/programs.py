@@ -37,7 +37,7 @@ class Levels(tg.Program):
 
 
 class Distances(tg.Program):
-    """Shortest paths, the nearest vertices first, in float64 or int32; the built-in one takes the smallest type."""
+    """Shortest paths, the nearest vertices first, in float64 or int32."""
 
     reduce, monotonic = "min", True
 
@@ -94,14 +94,20 @@ def main() -> None:
     given = parser.parse_args()
     graph = tg.generate.rmat(given.scale, 16, seed=1, weights=(1, 256), runtime="numpy").symmetrize().simplify("min")
     source = int(np.argmax(graph.out_degrees()))
+    weights = np.asarray(graph.weights) + 0.5  # so that the built-in one adds in float64
+    uneven = tg.from_csr(graph.out_offsets, graph.out_targets, weights, directed=False, runtime="numpy")
     pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
         "bfs, user / built-in": (lambda: tg.run(Levels(source), graph), lambda: tg.bfs(graph, source, parents=False)),
         **{
-            f"sssp in {dtype}, user / built-in": (
-                lambda dtype=dtype: tg.run(Distances(source, dtype), graph),
-                lambda: tg.sssp(graph, source, parents=False),
+            f"sssp, user in {dtype} / built-in in {built_in}": (
+                lambda dtype=dtype, weighted=weighted: tg.run(Distances(source, dtype), weighted),
+                lambda weighted=weighted: tg.sssp(weighted, source, parents=False),
             )
-            for dtype in ("float64", "int32")
+            for dtype, built_in, weighted in (
+                ("int32", "int32", graph),
+                ("float64", "float64", uneven),
+                ("float64", "int32", graph),
+            )
         },
         "pagerank 20, user / built-in": (
             lambda: tg.run(Ranks(), graph, max_iterations=20),

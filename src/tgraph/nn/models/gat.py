@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from tgraph.graph import Graph
 from tgraph.nn.block import Block
+from tgraph.nn.dropout import Dropout
 from tgraph.nn.models.layered import LayeredModel, target_rows
 from tgraph.nn.napa import edge_softmax, neighbor_apply, pull
 from tgraph.nn.normalize import with_self_loops
@@ -42,7 +43,7 @@ class GATLayer(nn.Module):
         self.of_source = nn.Parameter(torch.empty(num_heads, num_outputs))
         self.of_target = None if dynamic else nn.Parameter(torch.empty(num_heads, num_outputs))
         self.bias = nn.Parameter(torch.zeros(num_heads * num_outputs if is_joined else num_outputs))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         for parameter in (self.values.weight, self.of_source, self.of_target):
             if parameter is not None:
                 nn.init.xavier_uniform_(parameter)

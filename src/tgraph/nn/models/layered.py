@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.nn.block import Block
+from tgraph.nn.dropout import Dropout
 from tgraph.nn.rows import Rows
 
 
@@ -25,7 +26,7 @@ class LayeredModel(nn.Module):
         if not 0 <= dropout < 1:
             raise InvalidArgumentError(f"dropout={dropout!r} must be from 0 to less than 1")
         self.layers = nn.ModuleList(layers)
-        self.activation, self.dropout = activation, nn.Dropout(dropout)
+        self.activation, self.dropout = activation, Dropout(dropout)
 
     def forward(self, blocks: Block | Sequence[Block], features: Tensor | Rows) -> Tensor:
         """Return the embeddings of the last block's targets.
