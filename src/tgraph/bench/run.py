@@ -138,7 +138,7 @@ class _GraphRun:
         self.files = graphs.prepare(self.name, self.settings.cache, self.settings.data)
         base = graphs.load(self.files["undirected"], weighted=False)
         self.outcomes.graphs[self.name] = base.describe()
-        self.outcomes.loads[self.name] = {}
+        self.outcomes.loads.setdefault(self.name, {})
         labels = base.runtime.to_numpy(importlib.import_module("tgraph").wcc(base, progress="off").labels)
         self.sources = graphs.pick_sources(base, labels, NUM_SOURCES)
         self.say(f"{self.name}: {base.describe()}, ready after {time.perf_counter() - started:.1f} s")

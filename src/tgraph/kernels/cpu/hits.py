@@ -48,6 +48,7 @@ INWARD, OUTWARD, COMPARED, HUBS = range(4)  # what is summed over; nobody reads 
 TOTALS, SQUARES, SIZES, CHANGES = range(4)  # sums of values, of their squares, of their absolute values; of changes
 TOTAL = 4  # of every step, behind the rows of the small matrix: the sum of its vector
 ONE = np.uint64(1)
+WITHIN = {**JIT, "inline": "always"}  # compiled within their caller alone: else all of it takes 23 s, not 14
 
 Rows = tuple[Array, Array, "Array | None"]  # offsets, neighbours, weights
 
@@ -136,17 +137,19 @@ def _iterate(
         times[0] = ticks()
     small = np.zeros((5, vectors.shape[0] + 1))  # every thread has its own, the same
     _measure(rank, size, outward, hubs, sums[HUBS])
-    meeting, step, enough, reads_short = meet(shared, 1, size), 0, 0.0, False
+    meeting, step, enough, reads_short = meet(shared, 1, size), np.int64(0), 0.0, False
     _begin_cycle(small, sums[HUBS], outward)
     for iteration in range(limit):
         counters = COUNTERS + 8 * NUM_COUNTERS * (iteration % 2)
         work = size, shared, counters, inward, outward, partials, sums
-        if step > 0 and reads_short:
+        if step == 0:
+            meeting = _multiply_hubs(work, meeting, scale, small, hubs, authorities, vectors[0])
+        elif reads_short:
             sent = short_hubs, short_authorities
-            meeting = _multiply(work, meeting, scale, step, small, sent, hubs, vectors, short_hubs)
+            meeting = _multiply_vector(work, meeting, scale, step, small, sent, hubs, vectors, short_hubs)
         else:
-            full = hubs if step == 0 else vectors[step - 1], authorities
-            meeting = _multiply(work, meeting, scale, step, small, full, hubs, vectors, short_hubs)
+            full = vectors[step - 1], authorities
+            meeting = _multiply_vector(work, meeting, scale, step, small, full, hubs, vectors, short_hubs)
         if rank == 0:  # everyone has left the iteration before
             for number in range(NUM_COUNTERS):
                 store(shared, COUNTERS + 8 * NUM_COUNTERS * ((iteration + 1) % 2) + 8 * number, 0)
@@ -173,7 +176,7 @@ def _iterate(
         is_full = step + 1 == vectors.shape[0] or iteration + 2 == limit  # the last must be the first of a cycle
         if is_last or is_full or is_halted or expected <= enough:
             _combine(rank, size, outward, is_power, step, eigenvalue, small, hubs, vectors, sums[HUBS])
-            meeting, step = meet(shared, meeting, size), 0
+            meeting, step = meet(shared, meeting, size), np.int64(0)
             _begin_cycle(small, sums[HUBS], outward)
         else:
             step += 1
@@ -183,45 +186,45 @@ def _iterate(
             break
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _begin_cycle(small, sums, side):
     """Makes the hubs the first vector."""
     small[LENGTH, 0], small[TOTAL, 0] = math.sqrt(_in_order(sums[SQUARES], side)), _in_order(sums[TOTALS], side)
 
 
-@njit(**JIT)
-def _multiply(work, meeting, scale, step, small, sent, hubs, vectors, short):
+@njit(**WITHIN)
+def _multiply_hubs(work, meeting, scale, small, hubs, authorities, vector):
+    """The first step of a cycle: as `_multiply_vector`, but the vector still has its share of the hubs."""
+    size, shared, counters, _, outward, partials, sums = work
+    meeting = _collect_authorities(work, meeting, scale, np.int64(0), small, hubs, authorities)
+    return _collect(size, shared, meeting, counters + 24, outward, scale, authorities, vector, partials, sums[OUTWARD])
+
+
+@njit(**WITHIN)
+def _multiply_vector(work, meeting, scale, step, small, sent, hubs, vectors, short):
     """Writes authorities, vectors[step] and the diagonal of this step; ends with a meeting.
 
-    `sent` is where the hubs of this step are read, and where the authorities between the two sweeps are. The vector of
-    the first step still has its share of the hubs.
+    `sent` is where the hubs of this step are read, and where the authorities between the two sweeps are.
     """
-    size, shared, counters, inward, outward, partials, sums = work
-    factor = scale / max(small[LENGTH, step], TINY)
-    meeting = _collect(size, shared, meeting, counters, inward, factor, *sent, partials, sums[INWARD])
-    small[DIAGONAL, step] = _in_order(sums[INWARD, SQUARES], inward)
-    if step == 0:
-        return _collect(
-            size, shared, meeting, counters + 24, outward, scale, sent[1], vectors[0], partials, sums[OUTWARD]
-        )
+    size, shared, counters, _, outward, partials, sums = work
+    meeting = _collect_authorities(work, meeting, scale, step, small, sent[0], sent[1])
     own, before = vectors[step - 1], hubs if step == 1 else vectors[step - 2]
     own_share = small[DIAGONAL, step] / max(small[LENGTH, step], TINY)
     before_share = small[BESIDE, step - 1] / max(small[LENGTH, step - 1], TINY)
-    known = own, own_share, before, before_share
+    known, written = (own, own_share, before, before_share), sums[OUTWARD]
     return _collect_vector(
-        size,
-        shared,
-        meeting,
-        counters + 24,
-        outward,
-        scale,
-        sent[1],
-        known,
-        vectors[step],
-        short,
-        partials,
-        sums[OUTWARD],
+        size, shared, meeting, counters + 24, outward, scale, sent[1], known, vectors[step], short, partials, written
     )
+
+
+@njit(**WITHIN)
+def _collect_authorities(work, meeting, scale, step, small, hubs, authorities):
+    """Writes authorities, what reaches them of the hubs of this step, and the diagonal of this step."""
+    size, shared, counters, inward, _, partials, sums = work
+    factor = scale / max(small[LENGTH, step], TINY)
+    meeting = _collect(size, shared, meeting, counters, inward, factor, hubs, authorities, partials, sums[INWARD])
+    small[DIAGONAL, step] = _in_order(sums[INWARD, SQUARES], inward)
+    return meeting
 
 
 @njit(**JIT)
@@ -312,7 +315,7 @@ def _collect_virtual(size, shared, meeting, counter, side, sent):
     return meeting
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _compare(rank, size, side, is_power, small, hubs, vector, short, sums):
     """Writes per chunk how much the first step of a cycle changes the hubs, where both sum to 1.
 
@@ -338,7 +341,7 @@ def _compare(rank, size, side, is_power, small, hubs, vector, short, sums):
         sums[COMPARED, SQUARES, chunk], sums[COMPARED, SIZES, chunk] = squares, sizes
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _expected_change(step, eigenvalue, small, sums, side):
     """Return how much one more iteration would change the best hubs of this cycle so far."""
     total = 0.0
@@ -347,7 +350,7 @@ def _expected_change(step, eigenvalue, small, sums, side):
     return abs(small[SHARE, step]) * _in_order(sums[SIZES], side) / max(eigenvalue * total, TINY)
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _combine(rank, size, side, is_power, step, eigenvalue, small, hubs, vectors, sums):
     """Writes hubs, what one product makes of the best of this cycle; none is negative. Sums them per chunk."""
     cuts = side[3]
@@ -365,7 +368,7 @@ def _combine(rank, size, side, is_power, step, eigenvalue, small, hubs, vectors,
         _sum_chunk(chunk, cuts, hubs, sums)
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _measure(rank, size, side, hubs, sums):
     """Writes the sums of the hubs per chunk."""
     first, last = part(rank, size, side[3].size - 1)
@@ -373,7 +376,7 @@ def _measure(rank, size, side, hubs, sums):
         _sum_chunk(chunk, side[3], hubs, sums)
 
 
-@njit(**JIT)
+@njit(**WITHIN)
 def _sum_chunk(chunk, cuts, hubs, sums):
     """Writes the sums of the hubs of a chunk."""
     total, squares = 0.0, 0.0

@@ -217,17 +217,23 @@ def first_eigenvector(count, small):
         else:
             low = middle
     if count == 1 or not _is_above(high, count, diagonal, beside, pivots):
-        shares[:count] = 0.0
+        for i in range(count):
+            shares[i] = 0.0
         shares[count - 1] = 1.0
         return diagonal[count - 1]
-    shares[:count] = 1.0
+    for i in range(count):  # loops, because slices take seconds to compile
+        shares[i] = 1.0
     for _ in range(3):  # (high - T) shares becomes shares: what is not of the first eigenvalue is gone after two
         for i in range(1, count):
             shares[i] += beside[i - 1] / pivots[i - 1] * shares[i - 1]
         shares[count - 1] /= pivots[count - 1]
         for i in range(count - 2, -1, -1):
             shares[i] = (shares[i] + beside[i] * shares[i + 1]) / pivots[i]
-        shares[:count] /= math.sqrt((shares[:count] * shares[:count]).sum())
+        squares = 0.0
+        for i in range(count):
+            squares += shares[i] * shares[i]
+        for i in range(count):
+            shares[i] /= math.sqrt(squares)
     return high
 
 
