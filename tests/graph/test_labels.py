@@ -102,3 +102,19 @@ def test_check_distinct() -> None:
     for labels in (np.array([1, 2, 1]), as_column("labels", ["a", "b", "a"]), object_array([(1,), "a", (1,)])):
         with pytest.raises(InvalidArgumentError, match="labels has 3 entries but only 2 distinct ones"):
             check_distinct(labels)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (None, "sources=None must be a column of values"),
+        (7, "sources=7 must be a column of values"),
+        ("ab", r"sources='ab' must be a column of values; write \['ab'\]"),
+        (b"ab", "sources=b'ab' must be a column"),
+        (["a", "\ud800"], "half of a surrogate pair"),
+        (np.array(["\ud800", "a"], object), "half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_column_says_so(data: Any, problem: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=problem):
+        as_column("sources", data)

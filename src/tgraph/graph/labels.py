@@ -6,7 +6,7 @@ that the user gave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,9 @@ def as_column(argument: str, data: Any) -> Array:
 
     Takes NumPy arrays, torch tensors, pandas, polars and Arrow columns, and sequences.
     """
-    array = to_array(data)
+    array = to_array(argument, data)
     if array.ndim != 1:
-        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give one value per edge")
+        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give a column, or a flat list")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
@@ -78,7 +78,7 @@ def as_column(argument: str, data: Any) -> Array:
     raise InvalidArgumentError(f"{argument} holds {array.dtype.name}; ids must be integers or strings ({hint})")
 
 
-def to_array(data: Any) -> Array:
+def to_array(argument: str, data: Any) -> Array:
     """Return a column of any library as a NumPy array of whatever type it has."""
     if hasattr(data, "detach"):  # a torch tensor
         return np.asarray(data.detach().cpu())
@@ -88,16 +88,40 @@ def to_array(data: Any) -> Array:
         return np.asarray(data.to_numpy())
     if isinstance(data, np.ndarray):
         return data
-    items = list(data)
+    items = _items(argument, data)
     if any(isinstance(item, (tuple, list)) for item in items):
         return object_array(items)
     array = np.asarray(items)
     if array.dtype.kind in "US":  # NumPy would turn 1 into "1", and drop NUL characters at the end
         all_text = all(isinstance(item, str) for item in items)
-        return np.asarray(items, STRING_DTYPE) if all_text else object_array(items)
+        return _as_text(argument, items) if all_text else object_array(items)
     if items and array.dtype.kind == "f" and all(isinstance(item, int) for item in items):
         return object_array(items)  # NumPy would round -1 beside 2^63 to floats
     return array
+
+
+def check_ordered(argument: str, data: Any) -> None:
+    """Raise if a column of edges is a set, or a mapping: who belongs to whom is said by the order."""
+    if isinstance(data, (set, frozenset, Mapping)):
+        raise InvalidArgumentError(f"{argument} is a {type(data).__name__}, not a column; give a list or an array")
+
+
+def _items(argument: str, data: Any) -> list[Any]:
+    """Return the values of a column that is no array."""
+    if isinstance(data, (str, bytes)):
+        raise InvalidArgumentError(f"{argument}={data!r} must be a column of values; write [{data!r}]")
+    if not isinstance(data, Iterable):
+        raise InvalidArgumentError(f"{argument}={data!r} must be a column of values: a list, an array or a tensor")
+    return list(data)
+
+
+def _as_text(argument: str, items: Any) -> Array:
+    try:
+        return np.asarray(items, STRING_DTYPE)
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            f"{argument} holds {error.object!r}, which is no text: it has half of a surrogate pair; decode it anew"
+        ) from error
 
 
 def object_array(items: list[Any]) -> Array:
@@ -110,7 +134,7 @@ def _object_column(argument: str, array: Array) -> Array:
     if any(_is_missing(item) for item in items):
         raise InvalidArgumentError(f"{argument} has missing values; drop those edges first")
     if all(isinstance(item, str) for item in items):
-        return array.astype(STRING_DTYPE)
+        return _as_text(argument, items)
     if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in items):
         try:
             return array.astype(np.int64)

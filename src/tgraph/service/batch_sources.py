@@ -226,7 +226,7 @@ def _has_columns(value: Any) -> bool:
 def _frame(values: list[Any], columns: tuple[str, ...]) -> pl.DataFrame:
     if len(values) != len(columns):
         raise InvalidArgumentError(f"an edge has {len(values)} entries, and columns={columns!r} are {len(columns)}")
-    arrays = dict(zip(columns, (to_array(value) for value in values), strict=True))
+    arrays = {name: to_array(name, value) for name, value in zip(columns, values, strict=True)}
     series = {name: array.tolist() if array.dtype.kind in "TO" else array for name, array in arrays.items()}
     try:
         frame = pl.DataFrame(series, strict=True)
