@@ -6,7 +6,8 @@ that the user gave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,13 @@ class VertexLabels:
 
     def number_of(self, label: Any) -> int:
         """Return the vertex with this label."""
-        if self.array.dtype.kind == "i" and not isinstance(label, (int, np.integer)):
-            raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids are integers")
+        if self.array.dtype.kind == "i":
+            number = as_integer(label)
+            if number is None:
+                raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids are integers")
+            if not -(2**63) <= number < 2**63:
+                raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids have 64 bits")
+            label = number
         return int(self.numbers_of([label])[0])
 
     def numbers_of(self, labels: Iterable[Any]) -> Array:
@@ -40,10 +46,15 @@ class VertexLabels:
             return self._numbers_of_integers(as_column("vertices", labels))
         if self._numbers is None:
             self._numbers = {label: number for number, label in enumerate(self.array.tolist())}
+        wanted = list(labels)
         try:
-            return np.asarray([self._numbers[label] for label in labels], index_dtype(self.array.size))
-        except KeyError as missing:
-            raise VertexNotFoundError(f"vertex {missing.args[0]!r} is not in the graph") from None
+            return np.asarray([self._numbers[label] for label in wanted], index_dtype(self.array.size))
+        except (KeyError, TypeError):  # a list, say, has no hash and is nobody's id
+            unknown = next(label for label in wanted if not self._knows(label))
+            raise VertexNotFoundError(f"vertex {unknown!r} is not in the graph") from None
+
+    def _knows(self, label: Any) -> bool:
+        return isinstance(label, Hashable) and label in (self._numbers or ())
 
     def _numbers_of_integers(self, wanted: Array) -> Array:
         if wanted.dtype.kind != "i" and wanted.size:
@@ -54,6 +65,18 @@ class VertexLabels:
         if wanted.size and numbers.min() < 0:
             raise VertexNotFoundError(f"vertex {wanted[numbers < 0][0]} is not in the graph")
         return numbers
+
+
+def as_integer(label: Any) -> int | None:
+    """Return an id that is an integer of any library, None for another; True and False are none.
+
+    >>> as_integer(np.int32(7)), as_integer(7.0), as_integer(True)
+    (7, None, None)
+    """
+    try:
+        return None if isinstance(label, bool) else operator.index(label)
+    except TypeError:
+        return None
 
 
 def as_column(argument: str, data: Any) -> Array:
