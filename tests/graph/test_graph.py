@@ -243,6 +243,18 @@ def test_vertex_of_and_labels_of_without_labels(runtime_name: str) -> None:
         from_edges([], []).vertex_of(0)
 
 
+@pytest.mark.parametrize("ids", [[0, 1], [10, 20], ["a", "b"]])
+def test_labels_of_what_is_no_vertex(ids: list[Any]) -> None:
+    graph = from_edges(ids[:1], ids[1:])
+    assert graph.labels_of([]).tolist() == []
+    for wrong in (2, -2):
+        with pytest.raises(OutOfRangeError, match=f"vertices holds {wrong}; vertex numbers are 0 to 1"):
+            graph.labels_of([0, wrong])
+    for column in (["a"], [1.0], [None]):
+        with pytest.raises(InvalidArgumentError, match="vertex numbers must be integers"):
+            graph.labels_of(column)
+
+
 def test_labels_of_nobody() -> None:
     assert from_edges([10], [20]).labels_of(np.array([1, -1])).tolist() == [20, -1]
     assert from_edges([-1], [-2]).labels_of(np.array([1, -1])).tolist() == [-1, None]

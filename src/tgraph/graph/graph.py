@@ -9,7 +9,7 @@ import numpy as np
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
-from tgraph.errors import InvalidArgumentError, InvalidGraphError, VertexNotFoundError, check_choice
+from tgraph.errors import InvalidArgumentError, InvalidGraphError, OutOfRangeError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import find_problems
 from tgraph.graph.labels import VertexLabels, as_column, as_integer, check_distinct
@@ -244,10 +244,20 @@ class Graph:
         A number -1 (nobody) stays -1 among integer ids of 0 or more, and becomes None among others.
         """
         numbers = runtimes.get("numpy").asarray(vertices)
+        if not numbers.size:
+            return numbers if self._labels is None else self._labels.array[:0]
+        if numbers.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"vertices holds {numbers.dtype.name}; vertex numbers must be integers")
+        low, high = numbers.min(), numbers.max()
+        if low < -1 or high >= self.num_vertices:
+            wrong = high if high >= self.num_vertices else low
+            raise OutOfRangeError(
+                f"vertices holds {wrong}; vertex numbers are 0 to {self.num_vertices - 1}, -1 = nobody"
+            )
         if self._labels is None:
             return numbers
         labels = self._labels.array
-        if not numbers.size or numbers.min() >= 0:
+        if low >= 0:
             return labels[numbers]
         if labels.dtype.kind == "i" and labels.min() >= 0:
             return np.where(numbers < 0, -1, labels[numbers])
