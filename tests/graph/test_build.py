@@ -423,3 +423,18 @@ def test_broken_rows(arguments: tuple[Any, ...], problem: str) -> None:
 def test_bad_rows(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         from_csr(*arguments)
+
+
+@pytest.mark.parametrize(("dtype", "wider"), [("int32", "int64 or float64"), ("int64", "float64")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_beyond_the_type_of_the_weights_are_refused(dtype: str, wider: str, sign: int) -> None:
+    most = np.iinfo(dtype).max
+    weights = sign * np.array([most, most // 2, 7], dtype)
+    with pytest.raises(InvalidArgumentError, match=f"beyond {dtype}; use {wider} weights"):
+        from_edges([0, 0, 0], [1, 1, 2], weights, duplicates="sum")
+    with pytest.raises(InvalidArgumentError, match=f"beyond {dtype}"):
+        from_edges([0, 0, 0], [1, 1, 2], weights).simplify("sum")
+    summed = from_edges(
+        [0, 0, 0, 0], [1, 2, 2, 3], sign * np.array([most // 2, 5, 7, most // 2], dtype), duplicates="sum"
+    )
+    assert stored_edges(summed) == [(0, 1, sign * (most // 2)), (0, 2, sign * 12), (0, 3, sign * (most // 2))]
