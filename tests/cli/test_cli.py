@@ -196,6 +196,8 @@ def test_generate_within_a_budget_is_the_same_graph(call, tmp_path):
         (["bfs", "CITY", "--source", "zoe"], "vertex 'zoe' is not in the graph"),
         (["pagerank", "absent.txt"], "absent.txt"),
         (["pagerank", "CITY", "--out", "ranks.xlsx"], "must end in one of .parquet, .csv, .npz"),
+        (["pagerank", "CITY", "--trace", "trace.txt"], "--trace trace.txt must end in one of .json, .html"),
+        (["pagerank", "CITY", "--trace", "nowhere/trace.json"], "the folder nowhere does not exist"),
         (["pagerank", "CITY", "--out", "nowhere/ranks.csv"], "create it first"),
         (["pagerank", "CITY", "--direction", "sideways"], "direction='sideways' is not known"),
         (["pagerank", "CITY", "--damping", "2"], "damping=2.0 must be from 0 to 1"),

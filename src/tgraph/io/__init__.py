@@ -132,6 +132,10 @@ def find_format(path: str | PathLike[str]) -> str:
         return FORMAT_OF_ENDING[ending]
     if not Path(path).exists() and importlib.import_module("tgraph.io.ldbc").has_files(path):
         return "ldbc"
+    if ending in (".graphml", ".gexf"):
+        raise InvalidArgumentError(
+            f"{path}: use tgraph.read_{ending[1:]} or tgraph.write_{ending[1:]}, through NetworkX"
+        )
     known = " ".join(FORMAT_OF_ENDING)
     raise InvalidArgumentError(f"the ending {ending!r} of {path} is not known; use one of {known}, or give format=")
 
