@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from tgraph.errors import check_graph
-from tgraph.gaps import check_one_machine
+from tgraph.gaps import check_one_machine, check_rows_at_hand
 from tgraph.group import current
 
 Asked = ParamSpec("Asked")
@@ -32,6 +32,7 @@ def recorded(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
             graph: Any = args[0] if args else kwargs["graph"]
             check_graph(graph)
             check_one_machine(function.__name__, current() is not None or graph.is_sharded)
+            check_rows_at_hand(function.__name__, graph.is_far, graph.is_compressed)
         found = function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
