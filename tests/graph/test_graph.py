@@ -325,7 +325,7 @@ def test_adjacency_knows_its_sizes(runtime_name: str) -> None:
     assert np.asarray(rows.degrees()).tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("label", [None, 0.0, True, "0", [0], b"a", 2**70, -1, np.array([0, 1])])
+@pytest.mark.parametrize("label", [None, 0.0, True, "0", [0], ([0], 1), b"a", 2**70, -1, np.array([0, 1])])
 @pytest.mark.parametrize("ids", [[0, 1], [10, 20], ["a", "b"], [(1, 2), (3, 4)]])
 def test_one_vertex_that_is_not_there(label: Any, ids: list[Any]) -> None:
     graph = tg.from_edges(ids[:1], ids[1:])
@@ -341,7 +341,7 @@ def test_an_integer_of_any_library_names_a_vertex(label: Any) -> None:
     assert tg.bfs(tg.from_edges([], [], num_vertices=11), label)[10] == 0
 
 
-@pytest.mark.parametrize("labels", ["ab", 3, None, b"ab"])
+@pytest.mark.parametrize("labels", ["ab", 3, None, b"ab", np.int64(3)])
 @pytest.mark.parametrize("ids", [["ab", "a", "b"], [3, 4, 5], [0, 1, 2]])
 def test_one_vertex_where_a_list_is_needed(labels: Any, ids: list[Any]) -> None:
     graph = tg.from_edges(ids[:2], ids[1:])

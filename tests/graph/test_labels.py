@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
+from tgraph.graph import from_edges
 from tgraph.graph.labels import STRING_DTYPE, VertexLabels, as_column, check_distinct, number_vertices, object_array
 
 integers = st.integers(-(2**63), 2**63 - 1)
@@ -118,3 +120,9 @@ def test_check_distinct() -> None:
 def test_what_is_no_column_says_so(data: Any, problem: str) -> None:
     with pytest.raises(InvalidArgumentError, match=problem):
         as_column("sources", data)
+
+
+def test_a_tensor_that_is_wrapped_is_a_column() -> None:
+    tensor = runtimes.get("jax").asarray(np.array([3, 1, 2]))
+    assert as_column("sources", tensor).tolist() == [3, 1, 2]
+    assert from_edges(tensor, tensor).vertices_of(tensor).tolist() == [2, 0, 1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.build import as_weights
-from tgraph.graph.labels import as_column
+from tgraph.graph.labels import as_column, is_column
 from tgraph.runtime import Array
 
 Edges = tuple[Array, Array, "Array | None"]  # ids of sources and targets, weights
@@ -69,7 +69,7 @@ def _edges(argument: str, given: Any, lengths: tuple[int, ...]) -> Edges:
     if given is None:
         return np.empty(0, np.int64), np.empty(0, np.int64), None
     kinds = "(sources, targets, weights)" if 3 in lengths else "(sources, targets)"
-    if isinstance(given, (str, set, frozenset, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(given, (set, frozenset, Mapping)) or not is_column(given):
         raise InvalidArgumentError(f"{argument}={given!r} must be columns of edges; give {kinds}")
     columns = tuple(given)
     if len(columns) not in lengths:

@@ -12,7 +12,7 @@ from tgraph.dtypes import index_dtype
 from tgraph.errors import InvalidArgumentError, InvalidGraphError, OutOfRangeError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import find_problems
-from tgraph.graph.labels import VertexLabels, as_column, as_integer, check_distinct
+from tgraph.graph.labels import VertexLabels, as_column, as_integer, check_distinct, is_column
 from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, mirror_rows, select_rows, transpose
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.runtime import Array, Runtime, Tensor
@@ -220,7 +220,7 @@ class Graph:
 
     def vertices_of(self, labels: Iterable[Any]) -> Array:
         """Return the numbers of the vertices with these ids, as a NumPy array."""
-        if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        if not is_column(labels):
             raise InvalidArgumentError(
                 f"{labels!r} is one vertex where a list of vertices is needed; write [{labels!r}]"
             )

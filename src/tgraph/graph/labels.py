@@ -7,7 +7,7 @@ that the user gave.
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,10 @@ class VertexLabels:
             raise VertexNotFoundError(f"vertex {unknown!r} is not in the graph") from None
 
     def _knows(self, label: Any) -> bool:
-        return isinstance(label, Hashable) and label in (self._numbers or ())
+        try:
+            return label in (self._numbers or {})
+        except TypeError:
+            return False
 
     def _numbers_of_integers(self, wanted: Array) -> Array:
         if wanted.dtype.kind != "i" and wanted.size:
@@ -109,8 +112,8 @@ def to_array(argument: str, data: Any) -> Array:
         return np.asarray(data.to_numpy() if hasattr(data, "chunks") else data.to_numpy(zero_copy_only=False))
     if hasattr(data, "to_numpy"):
         return np.asarray(data.to_numpy())
-    if isinstance(data, np.ndarray):
-        return data
+    if hasattr(data, "__array__") and is_column(data):
+        return np.asarray(data)
     items = _items(argument, data)
     if any(isinstance(item, (tuple, list)) for item in items):
         return object_array(items)
@@ -133,9 +136,16 @@ def _items(argument: str, data: Any) -> list[Any]:
     """Return the values of a column that is no array."""
     if isinstance(data, (str, bytes)):
         raise InvalidArgumentError(f"{argument}={data!r} must be a column of values; write [{data!r}]")
-    if not isinstance(data, Iterable):
+    if not is_column(data):
         raise InvalidArgumentError(f"{argument}={data!r} must be a column of values: a list, an array or a tensor")
     return list(data)
+
+
+def is_column(data: Any) -> bool:
+    """Whether there are values in it, one behind the other; a text, a number or None is one value."""
+    if isinstance(data, (str, bytes, np.generic)):
+        return False
+    return isinstance(data, Iterable) or hasattr(data, "__array__")
 
 
 def _as_text(argument: str, items: Any) -> Array:
