@@ -196,6 +196,7 @@ def test_generate_within_a_budget_is_the_same_graph(call, tmp_path):
         (["bfs", "CITY", "--source", "zoe"], "vertex 'zoe' is not in the graph"),
         (["pagerank", "absent.txt"], "absent.txt"),
         (["pagerank", "CITY", "--out", "ranks.xlsx"], "must end in one of .parquet, .csv, .npz"),
+        (["compress", "CITY", "small.csv", "--drop-weights"], "small.csv cannot hold virtual vertices"),
         (["random_walks", "CITY", "--out", "walks.parquet"], "walks are lines of text, one each; use the ending .txt"),
         (["pagerank", "CITY", "--trace", "trace.txt"], "--trace trace.txt must end in one of .json, .html"),
         (["pagerank", "CITY", "--trace", "nowhere/trace.json"], "the folder nowhere does not exist"),
