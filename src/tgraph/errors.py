@@ -116,6 +116,18 @@ def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None
         raise InvalidArgumentError(f"{argument}={value!r} is not known; use one of {listed}")
 
 
+def check_flag(argument: str, value: object) -> None:
+    """Raise unless `value` is True or False, of Python or of NumPy: a text such as "no" would count as True.
+
+    >>> check_flag("directed", "no")
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidArgumentError: directed='no' must be True or False
+    """
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise InvalidArgumentError(f"{argument}={value!r} must be True or False")
+
+
 GRAPHS_OF_OTHERS = {
     "networkx": "tgraph.from_networkx",
     "igraph": "tgraph.from_igraph",

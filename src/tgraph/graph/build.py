@@ -8,7 +8,7 @@ import numpy as np
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import OFFSET_DTYPE, index_dtype
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, check_choice, check_flag
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import rows_ascend
 from tgraph.graph.graph import Graph
@@ -55,6 +55,7 @@ def from_edges(
     >>> graph.num_vertices, graph.num_edges, graph.vertex_of("cy")
     (3, 3, 2)
     """
+    check_flag("directed", directed)
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("self_loops", self_loops, SELF_LOOPS)
     for argument, column in (("sources", sources), ("targets", targets), ("weights", weights)):
@@ -98,6 +99,7 @@ def from_csr(
     >>> from_csr([0, 2, 2, 3], [1, 2, 0]).num_edges
     3
     """
+    check_flag("directed", directed)
     offset_array = _as_integers("offsets", offsets, "offsets").astype(OFFSET_DTYPE, copy=False)
     count = offset_array.size - 1
     raw_targets = _as_integers("targets", targets, "vertex numbers")
