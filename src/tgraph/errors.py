@@ -128,6 +128,20 @@ def check_flag(argument: str, value: object) -> None:
         raise InvalidArgumentError(f"{argument}={value!r} must be True or False")
 
 
+def check_program(program: object) -> None:
+    """Raise unless `program` is one: an object of a class of programs, not the class.
+
+    >>> check_program(None)
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidProgramError: program is a NoneType, no tgraph.Program
+    """
+    if isinstance(program, type):
+        raise InvalidProgramError(f"program is a {type(program).__name__}; use {program.__name__}(...)")
+    if not hasattr(program, "init"):
+        raise InvalidProgramError(f"program is a {type(program).__name__}, no tgraph.Program")
+
+
 GRAPHS_OF_OTHERS = {
     "networkx": "tgraph.from_networkx",
     "igraph": "tgraph.from_igraph",

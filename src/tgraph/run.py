@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tgraph.config import PROGRESS, check_num_threads, config
-from tgraph.errors import InvalidArgumentError, InvalidProgramError, check_choice, check_graph
+from tgraph.errors import InvalidArgumentError, check_choice, check_graph, check_program
 from tgraph.group import current
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     >>> tg.run(Reached(), tg.from_edges([0, 1, 3], [1, 2, 2])).values.tolist()
     [True, True, True, False]
     """
-    if not hasattr(program, "init") or isinstance(program, type):
-        made = f"; use {program.__name__}(...)" if isinstance(program, type) else ", no tgraph.Program"
-        raise InvalidProgramError(f"program is a {type(program).__name__}{made}")
+    check_program(program)
     check_graph(graph)
     options = check_how(max_iterations, how)
     engine = how.get("engine") or _engine_of(graph)
