@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,19 @@ def test_a_bad_setting_changes_nothing(setting: str, value: object, message: str
     with pytest.raises(InvalidArgumentError, match=message):
         setattr(config, setting, value)
     assert repr(config) == before
+
+
+def test_a_setting_that_is_not_there() -> None:
+    config = Config({})
+    for name, value, message in (
+        ("threads", 4, "config.threads is not known; use one of runtime, device, num_threads, cache_dir, progress"),
+        ("device", 0, "config.device=0 must be a text"),
+        ("cache_dir", None, "config.cache_dir=None must be a text"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=message):
+            setattr(config, name, value)
+    config.cache_dir = Path("here")  # type: ignore[assignment]
+    assert config.cache_dir == "here"
 
 
 def test_settings_can_be_changed() -> None:

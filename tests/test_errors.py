@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import networkx as nx
 import pytest
+import scipy.sparse as sp
 
+import tgraph as tg
 from tgraph import errors
+from tgraph.algorithms.bfs import BFS
 from tgraph.errors import (
     FileFormatError,
     InterruptedRunError,
@@ -31,6 +37,49 @@ BUILT_IN = {
     FileFormatError: ValueError,
     MissingDependencyError: ImportError,
 }
+
+
+OTHERS = [
+    (None, "graph is a NoneType, no graph; make one with tgraph.from_edges or tgraph.read"),
+    (Path("web.csv"), r"graph is a pathlib.*Path, no graph; use tgraph.read\(path\) first"),
+    (nx.path_graph(3), r"graph is a networkx.classes.graph.Graph, no graph; use tgraph.from_networkx\(graph\) first"),
+    (sp.eye_array(3), r"use tgraph.from_scipy\(graph\) first"),
+    (tg.DynamicGraph(), r"use graph.snapshot\(\), or tgraph.stream\(graph\)"),
+]
+TAKE_A_GRAPH: list[Callable[[Any], Any]] = [
+    tg.pagerank,
+    tg.distance_matrix,
+    lambda graph: tg.bfs(graph=graph, source=0),
+    lambda graph: tg.random_walks(graph, length=2),
+    lambda graph: tg.run(BFS(0), graph),
+    lambda graph: tg.write(graph, "never.txt"),
+    tg.compress,
+]
+
+
+@pytest.mark.parametrize("call", TAKE_A_GRAPH)
+@pytest.mark.parametrize(("given", "message"), OTHERS)
+def test_what_is_no_graph_says_how_to_make_one(call: Callable[[Any], Any], given: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        call(given)
+
+
+def test_a_changing_graph_begins_with_a_graph() -> None:
+    with pytest.raises(InvalidArgumentError, match="graph is a list, no graph"):
+        tg.DynamicGraph([(0, 1)])  # type: ignore[arg-type]
+
+
+def test_a_missing_graph_is_a_missing_argument() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'graph'"):
+        tg.pagerank()  # type: ignore[call-arg]
+
+
+def test_what_is_no_program() -> None:
+    graph = tg.from_edges([0], [1])
+    with pytest.raises(InvalidProgramError, match=r"program is a type; use BFS\(...\)"):
+        tg.run(BFS, graph)  # type: ignore[arg-type]
+    with pytest.raises(InvalidProgramError, match=r"program is a Graph, no tgraph.Program"):
+        tg.run(graph, BFS(0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("error", BUILT_IN)

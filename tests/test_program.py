@@ -348,6 +348,30 @@ def test_mistakes_in_programs(program: OneStep, message: str) -> None:
         tg.run(program, square(True, "torch"))
 
 
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"message": lambda value: value if value > 1 else 0.0},
+        {"message": lambda value: min(value, 1.0)},
+        {"update": lambda value, incoming: value or incoming},
+    ],
+)
+@pytest.mark.parametrize("kernel", ["auto", "plain"])
+def test_asking_whether_a_tensor_is_true(mistake: dict[str, Any], kernel: str, runtime_name: str) -> None:
+    program = broken(**mistake)
+    graph = tg.from_edges([0, 1, 2, 3], [1, 2, 3, 0], runtime=runtime_name)
+    words = r"asks whether a whole tensor is true .* use tgraph.where"
+    with pytest.raises(InvalidProgramError, match=rf"Broken\.{min(mistake)} {words}"):
+        tg.run(program, graph, kernel=kernel)
+
+
+@pytest.mark.parametrize("mistake", [{"message": lambda value: None}, {"update": lambda value, incoming: "x"}])
+def test_returning_nothing(mistake: dict[str, Any], runtime_name: str) -> None:
+    program, graph = broken(**mistake), tg.from_edges([0, 1, 2, 3], [1, 2, 3, 0], runtime=runtime_name)
+    with pytest.raises(InvalidProgramError, match=rf"Broken\.{min(mistake)} returned .* a tensor or a number"):
+        tg.run(program, graph)
+
+
 def test_a_program_without_anything() -> None:
     with pytest.raises(InvalidProgramError, match=r"Program has no init\(graph\)"):
         tg.run(tg.Program(), square(True, "torch"))

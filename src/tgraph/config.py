@@ -21,6 +21,7 @@ from tgraph.errors import InvalidArgumentError, check_choice
 
 RUNTIMES = {name: f"tgraph.runtime.{name}" for name in ("torch", "numpy", "jax", "tensorflow")}  # name: its module
 PROGRESS = ("auto", "on", "off")
+SETTINGS = ("runtime", "device", "num_threads", "cache_dir", "progress")
 
 
 class Config:
@@ -36,6 +37,8 @@ class Config:
     """
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self.device: str
+        self.cache_dir: str
         self._runtime: str | None = None
         self._origin = "TGRAPH_{}".format
         if "TGRAPH_RUNTIME" in environment:
@@ -77,13 +80,19 @@ class Config:
         check_choice(self._name("progress"), value, PROGRESS)
         self._progress = value
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_") and name not in SETTINGS:
+            raise InvalidArgumentError(f"config.{name} is not known; use one of {', '.join(SETTINGS)}")
+        if name in ("device", "cache_dir") and not isinstance(value, (str, os.PathLike)):
+            raise InvalidArgumentError(f"config.{name}={value!r} must be a text")
+        super().__setattr__(name, os.fspath(value) if isinstance(value, os.PathLike) else value)
+
     def _name(self, setting: str) -> str:
         name = self._origin(setting)
         return name.upper() if name.startswith("TGRAPH") else name
 
     def __repr__(self) -> str:
-        shown = ("runtime", "device", "num_threads", "cache_dir", "progress")
-        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in shown) + ")"
+        return "Config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in SETTINGS) + ")"
 
 
 def check_num_threads(argument: str, value: Any) -> int:

@@ -5,6 +5,7 @@ All runtimes name their types by NumPy's: a function that takes a `dtype` takes 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,18 @@ def index_dtype(num_vertices: int) -> np.dtype[Any]:
     (dtype('int32'), dtype('int64'))
     """
     return np.dtype(np.int32) if num_vertices < 2**31 else np.dtype(np.int64)
+
+
+def as_number(value: Any) -> float:
+    """Return a number as a float, and NaN for what is none: it lies in no range, so that a check of one refuses it.
+
+    >>> as_number(3), as_number("3"), as_number(None)
+    (3.0, nan, nan)
+    """
+    try:
+        return math.nan if isinstance(value, (bool, str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def check_reduction(op: str, dtype: Any) -> None:

@@ -114,3 +114,66 @@ def check_choice(argument: str, value: object, choices: tuple[str, ...]) -> None
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise InvalidArgumentError(f"{argument}={value!r} is not known; use one of {listed}")
+
+
+def check_flag(argument: str, value: object) -> None:
+    """Raise unless `value` is True or False, of Python or of NumPy: a text such as "no" would count as True.
+
+    >>> check_flag("directed", "no")
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidArgumentError: directed='no' must be True or False
+    """
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise InvalidArgumentError(f"{argument}={value!r} must be True or False")
+
+
+def check_program(program: object) -> None:
+    """Raise unless `program` is one: an object of a class of programs, not the class.
+
+    >>> check_program(None)
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidProgramError: program is a NoneType, no tgraph.Program
+    """
+    if isinstance(program, type):
+        raise InvalidProgramError(f"program is a {type(program).__name__}; use {program.__name__}(...)")
+    if not hasattr(program, "init"):
+        raise InvalidProgramError(f"program is a {type(program).__name__}, no tgraph.Program")
+
+
+GRAPHS_OF_OTHERS = {
+    "networkx": "tgraph.from_networkx",
+    "igraph": "tgraph.from_igraph",
+    "networkit": "tgraph.from_networkit",
+    "scipy": "tgraph.from_scipy",
+    "pandas": "tgraph.from_pandas",
+    "polars": "tgraph.from_pandas",
+    "pyarrow": "tgraph.from_arrow",
+    "torch_geometric": "tgraph.from_pyg",
+    "dgl": "tgraph.from_dgl",
+    "cugraph": "tgraph.from_cugraph",
+}
+
+
+def check_graph(graph: object) -> None:
+    """Raise unless `graph` is one of ours; say how to make one of what it is.
+
+    >>> check_graph("web.csv")
+    Traceback (most recent call last):
+    ...
+    tgraph.errors.InvalidArgumentError: graph is a str, no graph; use tgraph.read(path) first
+    """
+    if hasattr(graph, "is_sharded"):
+        return
+    kind = type(graph)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    if isinstance(graph, (str, PathLike)):
+        advice = "use tgraph.read(path) first"
+    elif hasattr(graph, "snapshot"):
+        advice = "use graph.snapshot(), or tgraph.stream(graph).keep(...) for a result that stays current"
+    elif kind.__module__.split(".")[0] in GRAPHS_OF_OTHERS:
+        advice = f"use {GRAPHS_OF_OTHERS[kind.__module__.split('.')[0]]}(graph) first"
+    else:
+        advice = "make one with tgraph.from_edges or tgraph.read"
+    raise InvalidArgumentError(f"graph is a {name}, no graph; {advice}")

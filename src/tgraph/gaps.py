@@ -92,5 +92,18 @@ def check_one_machine(algorithm: str, in_group: bool) -> None:
         )
 
 
+def check_rows_at_hand(algorithm: str, is_far: bool, is_compressed: bool) -> None:
+    """Raise `DeclaredGapError` if an algorithm that needs the rows of a graph is given one without them."""
+    if is_far and algorithm in NEEDS_MEMORY:
+        raise DeclaredGapError(
+            f"{algorithm} does not run on a graph with a memory budget: {NEEDS_MEMORY[algorithm]}; run it on the whole "
+            "graph in memory, from tgraph.read"
+        )
+    if is_compressed and algorithm in NEEDS_ROWS:
+        raise DeclaredGapError(
+            f"{algorithm} does not run on a compressed graph: {NEEDS_ROWS[algorithm]}; use graph.decompress()"
+        )
+
+
 NOT_KEPT = "they are not known by name there; run them on `stream.graph.snapshot()`, or keep a program of your own"
 """Why other algorithms are not kept current on a graph that changes."""

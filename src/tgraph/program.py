@@ -223,7 +223,19 @@ class Plan:
     def call(self, function: str, values: Callable[[str], Any]) -> Any:
         """Call one of the program's functions with `values(name)` for each of its parameters."""
         arguments = {name: values(name) for name in self.parameters[function]}
-        return getattr(self.program, function)(**arguments)
+        name = f"{type(self.program).__name__}.{function}"
+        try:
+            returned = getattr(self.program, function)(**arguments)
+        except (RuntimeError, ValueError) as error:
+            if "ambiguous" not in str(error):
+                raise
+            raise InvalidProgramError(
+                f"{name} asks whether a whole tensor is true (if, and, or, not, min, max); it is called on all values "
+                "at once: use tgraph.where, &, |, tgraph.minimum or tgraph.maximum"
+            ) from error
+        if returned is None or isinstance(returned, str):
+            raise InvalidProgramError(f"{name} returned {returned!r}; it must return a tensor or a number")
+        return returned
 
 
 def plan(program: Program, field_names: tuple[str, ...], edge_names: tuple[str, ...] = ()) -> Plan:

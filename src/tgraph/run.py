@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tgraph.config import PROGRESS, check_num_threads, config
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, check_choice, check_graph, check_program
 from tgraph.group import current
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
     >>> tg.run(Reached(), tg.from_edges([0, 1, 3], [1, 2, 2])).values.tolist()
     [True, True, True, False]
     """
+    check_program(program)
+    check_graph(graph)
     options = check_how(max_iterations, how)
     engine = how.get("engine") or _engine_of(graph)
     if options.checkpoint is not None and engine not in ("out_of_memory", "distributed"):
@@ -150,8 +152,11 @@ def check_how(limit: int | None, how: How) -> Options:
     if isinstance(progress, bool):
         progress = "on" if progress else "off"
     check_choice("progress", progress, PROGRESS)
+    checkpoint = how.get("checkpoint")
+    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+        raise InvalidArgumentError(f"checkpoint={checkpoint!r} must be the path of a folder")
     count = None if limit is None else int(limit)
-    return Options(direction, count, progress, kernel, transfer, how.get("checkpoint"), schedule, cache)
+    return Options(direction, count, progress, kernel, transfer, checkpoint, schedule, cache)
 
 
 class use_threads:  # noqa: N801 - reads as a statement

@@ -103,3 +103,9 @@ def test_equally_strong_components_share_by_the_start() -> None:
     graph = tg.from_edges([0, 1, 2, 3, 4, 5, 6], [1, 2, 0, 4, 5, 3, 7], directed=False, runtime="numpy")
     scores = eigenvector(graph, 1e-12).to_numpy()
     np.testing.assert_allclose(scores, [6**-0.5] * 6 + [0.0] * 2, atol=1e-12)
+
+
+def test_a_tolerance_that_is_no_number_is_named() -> None:
+    graph = tg.from_edges([0, 1], [1, 2])
+    with pytest.raises(InvalidArgumentError, match="tol_l1=None must be"):
+        tg.eigenvector(graph, tol_l1=None)  # type: ignore[arg-type]

@@ -210,3 +210,9 @@ def test_wrong_arguments_are_named() -> None:
         tg.hits(graph, tol_l1=-1.0)
     with pytest.raises(InvalidArgumentError, match="weighted=True needs a graph with weights"):
         tg.hits(graph, weighted=True)
+
+
+def test_a_tolerance_that_is_no_number_is_named() -> None:
+    graph = tg.from_edges([0, 1], [1, 2])
+    with pytest.raises(InvalidArgumentError, match="tol_l1=None must be"):
+        tg.hits(graph, tol_l1=None)  # type: ignore[arg-type]

@@ -119,3 +119,9 @@ def test_more_than_one_call_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> No
     result = katz(graph, 0.45, tol_l1=1e-11, normalized=False)
     assert result.iterations > 6
     np.testing.assert_allclose(result.scores, solved(graph, 0.45, 1.0, False), rtol=1e-11)
+
+
+def test_a_tolerance_that_is_no_number_is_named() -> None:
+    graph = tg.from_edges([0, 1], [1, 2])
+    with pytest.raises(InvalidArgumentError, match="tol_l1=None must be"):
+        tg.katz(graph, tol_l1=None)  # type: ignore[arg-type]

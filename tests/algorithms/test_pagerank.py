@@ -125,6 +125,11 @@ def test_the_tolerance_is_absolute_whatever_the_size(runtime_name: str) -> None:
     [
         ({"damping": 1.5}, r"damping=1\.5 must be from 0 to 1"),
         ({"damping": float("nan")}, "damping=nan"),
+        ({"damping": "0.85"}, r"damping='0\.85' must be from 0 to 1"),
+        ({"damping": None}, "damping=None must be from 0 to 1"),
+        ({"tol_l1": None}, "tol_l1=None must be 0 or more"),
+        ({"checkpoint": 3}, "checkpoint=3 must be the path of a folder"),
+        ({"personalization": {0: "much"}}, "finite weights of 0 or more"),
         ({"tol_l1": -1.0}, r"tol_l1=-1\.0 must be 0 or more"),
         ({"weighted": True}, "weighted=True needs a graph with weights"),
         ({"personalization": [1.0]}, r"personalization has shape \(1,\); give one weight for each of the 3 vertices"),

@@ -70,3 +70,9 @@ def test_what_cannot_be_is_refused() -> None:
         php(graph, 0, 1)
     with pytest.raises(VertexNotFoundError):
         php(graph, 5)
+
+
+def test_a_tolerance_that_is_no_number_is_named() -> None:
+    graph = tg.from_edges([0, 1], [1, 2])
+    with pytest.raises(InvalidArgumentError, match="tol_l1=None must be"):
+        tg.php(graph, 0, tol_l1=None)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tgraph as tg
 from odd_graphs import odd_graphs
 from shared_rows import copies, shared_rows
-from tgraph.errors import InvalidArgumentError, InvalidProgramError
+from tgraph.errors import DeclaredGapError, InvalidArgumentError, InvalidProgramError
 from tgraph.kernels.cpu.fused import layers
 from tgraph.verify import check_hits
 from user_programs import WidestPath
@@ -246,7 +246,7 @@ def test_a_message_that_cannot_be_shared_is_refused() -> None:
 def test_algorithms_that_need_rows_say_so() -> None:
     small = tg.compress(copies())
     for call in (tg.triangles, tg.leiden, tg.k_core, tg.betweenness, tg.cdlp):
-        with pytest.raises(InvalidArgumentError, match=r"graph\.decompress\(\)"):
+        with pytest.raises(DeclaredGapError, match=r"graph\.decompress\(\)"):
             call(small)
     with pytest.raises(InvalidArgumentError, match=r"engine='compressed' .* tgraph\.compress"):
         tg.run(Reached(), copies(), engine="compressed")

@@ -466,3 +466,10 @@ def test_a_hub_whose_edges_are_reduced_in_pieces() -> None:
         expected = tg.pagerank(snapshot, tol_l1=1e-12).to_numpy()
         assert np.abs(ranks.result().to_numpy() - expected).sum() <= 1e-6 * 0.85 / 0.15
         np.testing.assert_array_equal(levels.result().to_numpy(), tg.bfs(snapshot, 5).to_numpy())
+
+
+def test_what_cannot_be_kept_or_streamed_is_named() -> None:
+    with pytest.raises(InvalidProgramError, match=r"program is a NoneType, no tgraph\.Program"):
+        tg.stream(tg.from_edges([0], [1])).keep(None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="graph is a NoneType, no graph"):
+        tg.stream(None)  # type: ignore[arg-type]

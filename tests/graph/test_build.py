@@ -305,6 +305,13 @@ def call(**arguments: Any) -> dict[str, Any]:
         (call(sources=[1j], targets=[1]), "sources holds complex128"),
         (call(sources=np.array([b"a"]), targets=[1]), "sources holds bytes8"),
         (call(sources=np.zeros((2, 2), int), targets=[0, 1]), "sources has 2 dimensions"),
+        (call(sources=[5, 1], targets=[0, 1], directed="no"), "directed='no' must be True or False"),
+        (call(sources=[5, 1], targets=[0, 1], directed=None), "directed=None must be True or False"),
+        (call(sources={5, 1}, targets=[0, 1]), "sources is a set, not a column"),
+        (call(sources=[5, 1], targets={0: 1, 1: 2}), "targets is a dict, not a column"),
+        (call(sources=[5, 1], targets=[1, 2], weights={1.0, 2.0}), "weights is a set, not a column"),
+        (call(sources=[5, 1], targets=[1, 2], weights=3.0), "weights=3.0 must be a column of values"),
+        (call(sources="ab", targets="cd"), "sources='ab' must be a column of values"),
         (call(sources=[[0, 1], [1, 2]], targets=[0, 1]), "sources holds [0, 1], a list; give one id per edge"),
         (call(sources=[{"a": 1}], targets=[0]), "a dict; give one id per edge"),
         (call(sources=torch.zeros(2, 2, dtype=torch.int64), targets=[0, 1]), "sources has 2 dimensions"),
@@ -410,9 +417,27 @@ def test_broken_rows(arguments: tuple[Any, ...], problem: str) -> None:
         (([0, 1], [0.0]), "targets holds float64; vertex numbers must be integers"),
         (([0, 1], ["a"]), "vertex numbers must be integers"),
         (([0, 1], np.zeros((1, 1), int)), "targets has 2 dimensions"),
+        ((["a"], []), "offsets must be integers"),
+        (([0, 1], [0], None, "yes"), "directed='yes' must be True or False"),
+        (([0, 1], np.array([2**64 - 1], np.uint64)), "targets holds 18446744073709551615"),
         (([0, 1], [0], None, True, ["a", "b"]), "labels has 2 entries for 1 vertices"),
     ],
 )
 def test_bad_rows(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=re.escape(message)):
         from_csr(*arguments)
+
+
+@pytest.mark.parametrize(("dtype", "wider"), [("int32", "int64 or float64"), ("int64", "float64")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_beyond_the_type_of_the_weights_are_refused(dtype: str, wider: str, sign: int) -> None:
+    most = np.iinfo(dtype).max
+    weights = sign * np.array([most, most // 2, 7], dtype)
+    with pytest.raises(InvalidArgumentError, match=f"beyond {dtype}; use {wider} weights"):
+        from_edges([0, 0, 0], [1, 1, 2], weights, duplicates="sum")
+    with pytest.raises(InvalidArgumentError, match=f"beyond {dtype}"):
+        from_edges([0, 0, 0], [1, 1, 2], weights).simplify("sum")
+    summed = from_edges(
+        [0, 0, 0, 0], [1, 2, 2, 3], sign * np.array([most // 2, 5, 7, most // 2], dtype), duplicates="sum"
+    )
+    assert stored_edges(summed) == [(0, 1, sign * (most // 2)), (0, 2, sign * 12), (0, 3, sign * (most // 2))]

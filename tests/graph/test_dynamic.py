@@ -244,6 +244,11 @@ def test_what_is_refused() -> None:
         tg.DynamicGraph(tg.from_edges([0, 0], [1, 1]))
     with pytest.raises(InvalidArgumentError, match=r"delete has 3 columns; give \(sources, targets\)"):
         tg.Batch(delete=([1], [2], [3.0]))
+    for columns in (5, "ab", {1, 2}, {1: 2, 3: 4}):
+        with pytest.raises(InvalidArgumentError, match=r"insert=.* must be columns of edges; give \(sources, targets"):
+            tg.Batch(insert=columns)
+    with pytest.raises(InvalidArgumentError, match="add_vertices='ab' must be a column of values"):
+        tg.Batch(add_vertices="ab")
     with pytest.raises(InvalidArgumentError, match=r"insert has columns of \[1, 2\] entries"):
         tg.Batch(insert=([1], [2, 3]))
     with pytest.raises(InvalidArgumentError, match=r"existing='perhaps' is not known"):

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tgraph as tg
 from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError, OutOfRangeError, VertexNotFoundError
 from tgraph.graph import Adjacency, Graph, from_csr, from_edges
@@ -241,6 +243,18 @@ def test_vertex_of_and_labels_of_without_labels(runtime_name: str) -> None:
         from_edges([], []).vertex_of(0)
 
 
+@pytest.mark.parametrize("ids", [[0, 1], [10, 20], ["a", "b"]])
+def test_labels_of_what_is_no_vertex(ids: list[Any]) -> None:
+    graph = from_edges(ids[:1], ids[1:])
+    assert graph.labels_of([]).tolist() == []
+    for wrong in (2, -2):
+        with pytest.raises(OutOfRangeError, match=f"vertices holds {wrong}; vertex numbers are 0 to 1"):
+            graph.labels_of([0, wrong])
+    for column in (["a"], [1.0], [None]):
+        with pytest.raises(InvalidArgumentError, match="vertex numbers must be integers"):
+            graph.labels_of(column)
+
+
 def test_labels_of_nobody() -> None:
     assert from_edges([10], [20]).labels_of(np.array([1, -1])).tolist() == [20, -1]
     assert from_edges([-1], [-2]).labels_of(np.array([1, -1])).tolist() == [-1, None]
@@ -309,3 +323,28 @@ def test_adjacency_knows_its_sizes(runtime_name: str) -> None:
     rows = Adjacency(rt, rt.asarray([0, 2, 3]), rt.asarray([0, 1, 1], "int32"), None)
     assert (rows.num_vertices, rows.num_arcs, rows.memory_bytes) == (2, 3, 36)
     assert np.asarray(rows.degrees()).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("label", [None, 0.0, True, "0", [0], ([0], 1), b"a", 2**70, -1, np.array([0, 1])])
+@pytest.mark.parametrize("ids", [[0, 1], [10, 20], ["a", "b"], [(1, 2), (3, 4)]])
+def test_one_vertex_that_is_not_there(label: Any, ids: list[Any]) -> None:
+    graph = tg.from_edges(ids[:1], ids[1:])
+    with pytest.raises(VertexNotFoundError, match=r"vertex .* is not in the graph"):
+        graph.vertex_of(label)
+    with pytest.raises(VertexNotFoundError, match=r"vertex .* is not in the graph"):
+        tg.bfs(graph, label)
+
+
+@pytest.mark.parametrize("label", [10, np.int32(10), np.uint64(10), np.array(10), torch.tensor(10)])
+def test_an_integer_of_any_library_names_a_vertex(label: Any) -> None:
+    assert tg.from_edges([10], [20]).vertex_of(label) == 0
+    assert tg.bfs(tg.from_edges([], [], num_vertices=11), label)[10] == 0
+
+
+@pytest.mark.parametrize("labels", ["ab", 3, None, b"ab", np.int64(3)])
+@pytest.mark.parametrize("ids", [["ab", "a", "b"], [3, 4, 5], [0, 1, 2]])
+def test_one_vertex_where_a_list_is_needed(labels: Any, ids: list[Any]) -> None:
+    graph = tg.from_edges(ids[:2], ids[1:])
+    for call in (graph.vertices_of, graph.subgraph, lambda starts: tg.random_walks(graph, starts or 7, length=2)):
+        with pytest.raises(InvalidArgumentError, match="one vertex where a list of vertices is needed; write"):
+            call(labels)

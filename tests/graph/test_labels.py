@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tgraph import runtime as runtimes
 from tgraph.errors import InvalidArgumentError, VertexNotFoundError
+from tgraph.graph import from_edges
 from tgraph.graph.labels import STRING_DTYPE, VertexLabels, as_column, check_distinct, number_vertices, object_array
 
 integers = st.integers(-(2**63), 2**63 - 1)
@@ -102,3 +104,25 @@ def test_check_distinct() -> None:
     for labels in (np.array([1, 2, 1]), as_column("labels", ["a", "b", "a"]), object_array([(1,), "a", (1,)])):
         with pytest.raises(InvalidArgumentError, match="labels has 3 entries but only 2 distinct ones"):
             check_distinct(labels)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (None, "sources=None must be a column of values"),
+        (7, "sources=7 must be a column of values"),
+        ("ab", r"sources='ab' must be a column of values; write \['ab'\]"),
+        (b"ab", "sources=b'ab' must be a column"),
+        (["a", "\ud800"], "half of a surrogate pair"),
+        (np.array(["\ud800", "a"], object), "half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_column_says_so(data: Any, problem: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=problem):
+        as_column("sources", data)
+
+
+def test_a_tensor_that_is_wrapped_is_a_column() -> None:
+    tensor = runtimes.get("jax").asarray(np.array([3, 1, 2]))
+    assert as_column("sources", tensor).tolist() == [3, 1, 2]
+    assert from_edges(tensor, tensor).vertices_of(tensor).tolist() == [2, 0, 1]

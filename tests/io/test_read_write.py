@@ -267,3 +267,24 @@ def test_import_is_light() -> None:
     code = "import sys, tgraph.io; print(*(name for name in sys.modules if name.startswith('tgraph.io.')))"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.split() == ["tgraph.io.files"]
+
+
+@pytest.mark.parametrize("ending", [".txt", ".csv.gz", ".parquet", ".mtx", ".gr", ".npz", ".safetensors"])
+def test_a_folder_is_not_written_over(ending: str, tmp_path: Path) -> None:
+    folder = tmp_path / f"graph{ending}"
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file"):
+        write(from_edges([0, 1], [1, 2]), folder)
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+
+
+@pytest.mark.parametrize("ending", [".v", ".e", ".properties"])
+def test_a_graph_of_several_files_that_is_not_there(ending: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere.* does not exist; check the path"):
+        read(tmp_path / f"nowhere{ending}")
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gexf"])
+def test_formats_of_networkx_are_named(ending: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"use tgraph\.read_{ending} or tgraph\.write_{ending}"):
+        read(f"graph.{ending}")

@@ -286,3 +286,16 @@ def test_timestamps_as_weights(shared_data: Path) -> None:
     graph = read(shared_data / "sx-mathoverflow/sx-mathoverflow.txt.gz", weights=2, runtime="numpy")
     assert graph.weights.min() == 1254192988
     assert graph.weights.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": 3}, "columns=3 must be two"),
+        ({"comments": 3}, "comments=3 must be the text that comments begin with"),
+        ({"directed": "no"}, "directed='no' must be True or False"),
+    ],
+)
+def test_options_of_another_kind_are_named(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        parse(tmp_path, "1 2\n2 3\n", **options)

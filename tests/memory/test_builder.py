@@ -73,6 +73,8 @@ def test_a_row_that_does_not_fit_is_an_error_that_says_how_much_would_do(tmp_pat
 @pytest.mark.parametrize(
     ("chunks", "words"),
     [
+        (3, r"edges=3 must be a file, or chunks of edges"),
+        ([3], r"chunk 0 of edges is a int; give \(sources, targets\)"),
         ([([0], [3])], r"targets of chunk 0 holds 3; vertex numbers are from 0 to num_vertices - 1 = 2"),
         ([([0], [1]), ([-1], [1])], r"sources of chunk 1 holds -1"),
         ([([0.5], [1])], "give vertex numbers"),

@@ -133,10 +133,23 @@ def test_top_of_vertex_values_shows_ids() -> None:
 
 def test_top_refuses_what_it_does_not_know() -> None:
     result = result_of(None, heights=[1.0])
-    with pytest.raises(InvalidArgumentError, match="count=-1 must be 0 or more"):
-        result.top(-1)
+    for count in (-1, 1.5, "1", None, True):
+        with pytest.raises(InvalidArgumentError, match=f"count={count!r} must be a whole number, 0 or more"):
+            result.top(count)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="field='ranks' is not in this result; use one of heights"):
+        result.column("ranks")
     with pytest.raises(InvalidArgumentError, match="field='ranks' is not in this result; use one of heights"):
         result.top(1, field="ranks")
+
+
+def test_a_result_knows_its_vertices() -> None:
+    result = result_of(["ann", "bob"], heights=[1.0, 2.0])
+    assert "ann" in result
+    assert "cy" not in result
+    assert 1.0 not in result
+    assert 5 not in result_of(None, heights=[1.0, 5.0])  # an id is looked for, not a value
+    with pytest.raises(TypeError, match="not iterable"):
+        list(result)  # type: ignore[call-overload]
 
 
 # --- showing ---------------------------------------------------------------------------------------------------------

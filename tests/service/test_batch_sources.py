@@ -215,3 +215,17 @@ def test_iterables_that_are_wrong() -> None:
         list(tg.batches([(1, 2), ("a", "b")], 1))
     with pytest.raises(InvalidArgumentError, match="ids must be integers or strings"):
         list(tg.batches([(1.5, 2.5)], 1))
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [
+        (None, "edges=None must be edges, one behind the other"),
+        ([1, 2], "edge 1 is a int; columns="),
+        ([(1, 2), (3,)], "an edge has 1 entries"),
+        ([(1, 2), (3, 4, 5)], "an edge has 3 entries"),
+    ],
+)
+def test_what_is_no_edge_is_named(edges: Any, words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        list(tg.batches(edges))

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 
 from tgraph.algorithms.bfs import BFS
 from tgraph.algorithms.sources import choose_sources
+from tgraph.errors import check_graph
 from tgraph.gaps import check_one_machine
 from tgraph.graph import Graph
 from tgraph.run import How, placed, run
@@ -35,6 +36,7 @@ def distance_matrix(graph: Graph, sources: Iterable[Any] | None = None, **how: U
     >>> distance_matrix(tg.from_edges([0, 1], [1, 2]), [0, 2]).tolist()
     [[0, 1, 2], [-1, -1, 0]]
     """
+    check_graph(graph)
     check_one_machine("distance_matrix", in_group(graph))
     rows = choose_sources(graph, sources, None, 0)
     if uses_kernels(graph, how):

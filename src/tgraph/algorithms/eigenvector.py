@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from tgraph.algorithms.pagerank import check_weights
+from tgraph.dtypes import as_number
 from tgraph.elementwise import absolute, sqrt
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
@@ -84,7 +85,7 @@ def eigenvector(
     >>> [round(score, 4) for score in result.scores.tolist()]  # rounded
     [0.7071, 0.4082, 0.4082, 0.4082]
     """
-    if not tol_l1 >= 0.0:
+    if not as_number(tol_l1) >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "eigenvector")

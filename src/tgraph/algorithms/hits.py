@@ -17,6 +17,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tgraph.algorithms.pagerank import check_weights
+from tgraph.dtypes import as_number
 from tgraph.elementwise import absolute, maximum
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import CompressedGraph, Graph
@@ -82,7 +83,7 @@ def hits(
     >>> [round(value, 3) for value in result.authorities.tolist()]  # rounded
     [0.0, 0.0, 0.0, 1.0, 0.0]
     """
-    if not tol_l1 >= 0.0:
+    if not as_number(tol_l1) >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "hits")

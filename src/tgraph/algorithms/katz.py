@@ -15,6 +15,7 @@ import math
 from typing import Unpack
 
 from tgraph.algorithms.pagerank import check_weights
+from tgraph.dtypes import as_number
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.program import Program
@@ -96,7 +97,7 @@ def katz(
     if alpha is None:
         alpha = 1.0 / (1.0 + _largest_incoming(graph, weighted))
     for name, value in (("alpha", alpha), ("beta", beta), ("tol_l1", tol_l1)):
-        if not 0.0 <= value < math.inf:
+        if not 0.0 <= as_number(value) < math.inf:
             raise InvalidArgumentError(f"{name}={value!r} must be a number, 0 or more")
     numbers = float(alpha), float(beta), float(tol_l1)
     if not (weighted or graph.directed) and graph.num_vertices and max_iterations != 0 and uses_kernels(graph, how):

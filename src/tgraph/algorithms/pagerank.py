@@ -16,6 +16,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from tgraph.dtypes import as_number
 from tgraph.elementwise import where
 from tgraph.errors import InvalidArgumentError, check_choice
 from tgraph.graph import Graph
@@ -174,9 +175,9 @@ def pagerank(
     >>> [round(rank, 4) for rank in result.ranks.tolist()], result.converged
     ([0.4797, 0.4453, 0.0375, 0.0375], True)
     """
-    if not 0.0 <= damping <= 1.0:
+    if not 0.0 <= as_number(damping) <= 1.0:
         raise InvalidArgumentError(f"damping={damping!r} must be from 0 to 1")
-    if not tol_l1 >= 0.0:
+    if not as_number(tol_l1) >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     check_choice("dtype", dtype, ("float64", "float32"))
     if weighted:
@@ -221,7 +222,7 @@ def jump_shares(graph: Graph, personalization: Any) -> Array:
     """Return the shares of the jumps, which sum to 1."""
     if isinstance(personalization, Mapping):
         shares = np.zeros(graph.num_vertices)
-        shares[graph.vertices_of(list(personalization))] = list(personalization.values())
+        shares[graph.vertices_of(list(personalization))] = [as_number(value) for value in personalization.values()]
     else:
         shares = np.array(graph.runtime.to_numpy(graph.runtime.asarray(personalization)), np.float64)
     if shares.shape != (graph.num_vertices,):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from tgraph.algorithms.pagerank import check_weights, edge_parts, out_strengths
+from tgraph.dtypes import as_number
 from tgraph.elementwise import where
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
@@ -89,9 +90,9 @@ def php(
     >>> [round(score, 4) for score in result.scores.tolist()]  # rounded
     [1.0, 0.4, 0.72]
     """
-    if not 0.0 <= damping < 1.0:
+    if not 0.0 <= as_number(damping) < 1.0:
         raise InvalidArgumentError(f"damping={damping!r} must be from 0 to less than 1")
-    if not tol_l1 >= 0.0:
+    if not as_number(tol_l1) >= 0.0:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be 0 or more")
     if weighted:
         check_weights(graph, "php")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tgraph.cli import options as opt
 from tgraph.cli.launched import launched_group
-from tgraph.cli.output import check_out, show_result
+from tgraph.cli.output import check_out, check_trace, show_result
 
 if TYPE_CHECKING:
     import typer
@@ -27,6 +27,7 @@ def algorithm(app: "typer.Typer", field: str, smallest: bool = False) -> Callabl
             shared = {name: given.pop(name) for name in _SHARED}
             with launched_group():
                 check_out(shared["out"])
+                check_trace(shared["trace"])
                 graph = opt.read_graph(given.pop("file"), **{name: shared[name] for name in opt.READING})
                 if "source" in given:
                     given["source"] = opt.vertex_id(graph, given["source"])

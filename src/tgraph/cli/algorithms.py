@@ -9,6 +9,7 @@ import typer
 import tgraph as tg
 from tgraph.cli import options as opt
 from tgraph.cli.algorithm import algorithm
+from tgraph.errors import InvalidArgumentError
 from tgraph.io.files import write_bytes
 
 if TYPE_CHECKING:
@@ -266,6 +267,8 @@ def random_walks(
 
     Example: tgraph random_walks wiki-Vote.txt.gz --length 40 --out walks.txt
     """
+    if out is not None and out.suffix.lower() in (".parquet", ".npz"):
+        raise InvalidArgumentError(f"--out {out}: walks are lines of text, one each; use the ending .txt")
     graph = opt.read_graph(file, undirected, False, skip_rows)
     how: Any = {"p": p, "q": q, "weighted": weighted, "threads": threads}
     found = tg.random_walks(graph, length=length, walks_per_vertex=walks_per_vertex, seed=seed, **how)

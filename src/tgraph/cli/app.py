@@ -138,6 +138,8 @@ def compress(
 
     Example: tgraph compress web.safetensors small.safetensors && tgraph pagerank small.safetensors
     """
+    if out.suffix.lower() != ".safetensors":
+        raise InvalidArgumentError(f"{out} cannot hold virtual vertices; use the ending .safetensors")
     graph = opt.read_graph(file, undirected, unweighted, skip_rows)
     started = time.perf_counter()
     with Status(f"compressing {file}", console=Console(stderr=True)) as status:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tgraph.results import Result
 
 RESULT_ENDINGS = (".parquet", ".csv", ".npz")
+TRACE_ENDINGS = (".json", ".html")
 
 
 def check_out(path: Path | None) -> None:
@@ -33,6 +34,16 @@ def check_out(path: Path | None) -> None:
         raise InvalidArgumentError(f"--out {path} must end in one of {', '.join(RESULT_ENDINGS)}")
     if not path.parent.is_dir():
         raise InvalidArgumentError(f"--out {path}: the folder {path.parent} does not exist; create it first")
+
+
+def check_trace(path: Path | None) -> None:
+    """Refuse a file for the trace before the work is done."""
+    if path is None:
+        return
+    if path.suffix.lower() not in TRACE_ENDINGS:
+        raise InvalidArgumentError(f"--trace {path} must end in one of {', '.join(TRACE_ENDINGS)}")
+    if not path.parent.is_dir():
+        raise InvalidArgumentError(f"--trace {path}: the folder {path.parent} does not exist; create it first")
 
 
 def write_result(result: Result, path: Path) -> None:

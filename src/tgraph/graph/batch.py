@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.build import as_weights
-from tgraph.graph.labels import as_column
+from tgraph.graph.labels import as_column, is_column
 from tgraph.runtime import Array
 
 Edges = tuple[Array, Array, "Array | None"]  # ids of sources and targets, weights
@@ -68,9 +68,11 @@ def _edges(argument: str, given: Any, lengths: tuple[int, ...]) -> Edges:
     """Return the columns of some edges."""
     if given is None:
         return np.empty(0, np.int64), np.empty(0, np.int64), None
+    kinds = "(sources, targets, weights)" if 3 in lengths else "(sources, targets)"
+    if isinstance(given, (set, frozenset, Mapping)) or not is_column(given):
+        raise InvalidArgumentError(f"{argument}={given!r} must be columns of edges; give {kinds}")
     columns = tuple(given)
     if len(columns) not in lengths:
-        kinds = "(sources, targets, weights)" if 3 in lengths else "(sources, targets)"
         raise InvalidArgumentError(f"{argument} has {len(columns)} columns; give {kinds}")
     sources, targets = (as_column(f"{argument}: {name}", c) for name, c in zip(_ENDS, columns[:2], strict=True))
     weights = as_weights(columns[2]) if len(columns) == 3 and columns[2] is not None else None

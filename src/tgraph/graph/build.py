@@ -8,11 +8,11 @@ import numpy as np
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import OFFSET_DTYPE, index_dtype
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, check_choice, check_flag
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import rows_ascend
 from tgraph.graph.graph import Graph
-from tgraph.graph.labels import VertexLabels, as_column, check_distinct, number_vertices, to_array
+from tgraph.graph.labels import VertexLabels, as_column, check_distinct, check_ordered, number_vertices, to_array
 from tgraph.kernels.cpu.csr import ascending_rows, count_self_loops, merge_duplicates
 from tgraph.kernels.cpu.vertex_ids import id_range
 from tgraph.runtime import Array
@@ -55,13 +55,16 @@ def from_edges(
     >>> graph.num_vertices, graph.num_edges, graph.vertex_of("cy")
     (3, 3, 2)
     """
+    check_flag("directed", directed)
     check_choice("duplicates", duplicates, DUPLICATES)
     check_choice("self_loops", self_loops, SELF_LOOPS)
+    for argument, column in (("sources", sources), ("targets", targets), ("weights", weights)):
+        check_ordered(argument, column)
     source_ids, target_ids = _as_ids("sources", sources), _as_ids("targets", targets)
     edge_weights = None if weights is None else as_weights(weights)
     _check_lengths(source_ids, target_ids, edge_weights)
     (source_numbers, target_numbers), label_array, count = _number(source_ids, target_ids, num_vertices, labels)
-    del sources, targets, source_ids, target_ids  # each step lets go of what the one before needed
+    del sources, targets, column, source_ids, target_ids  # each step lets go of what the one before needed
     if self_loops == "error":
         _check_no_loops(source_numbers, target_numbers)
     rows = ascending_rows(
@@ -96,13 +99,10 @@ def from_csr(
     >>> from_csr([0, 2, 2, 3], [1, 2, 0]).num_edges
     3
     """
-    offset_array = as_column("offsets", offsets).astype(OFFSET_DTYPE, copy=False)
+    check_flag("directed", directed)
+    offset_array = _as_integers("offsets", offsets, "offsets").astype(OFFSET_DTYPE, copy=False)
     count = offset_array.size - 1
-    raw_targets = to_array(targets)
-    if raw_targets.ndim != 1:
-        raise InvalidArgumentError(f"targets has {raw_targets.ndim} dimensions; give one vertex number per edge")
-    if raw_targets.dtype.kind not in "iu" and raw_targets.size:
-        raise InvalidArgumentError(f"targets holds {raw_targets.dtype.name}; vertex numbers must be integers")
+    raw_targets = _as_integers("targets", targets, "vertex numbers")
     if count < 0:
         raise InvalidArgumentError("offsets is empty; it needs one entry more than there are vertices")
     target_array = np.ascontiguousarray(raw_targets.astype(_safe_index_dtype(raw_targets, count), copy=False))
@@ -113,9 +113,21 @@ def from_csr(
     return _wrap(rows, directed, label_array, runtime, device, is_sorted=is_sorted, check=True)
 
 
+def _as_integers(argument: str, data: Any, what: str) -> Array:
+    """Return a column of compressed rows as integers of whatever width."""
+    array = to_array(argument, data)
+    if array.ndim != 1:
+        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give a column, or a flat list")
+    if array.dtype.kind not in "iu" and array.size:
+        raise InvalidArgumentError(f"{argument} holds {array.dtype.name}; {what} must be integers")
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidArgumentError(f"{argument} holds {array.max()}; {what} must be below 2^63")
+    return array
+
+
 def as_weights(data: Any) -> Array:
     """Return a column of weights as float32, float64, int32 or int64."""
-    array = to_array(data)
+    array = to_array("weights", data)
     if array.ndim != 1:
         raise InvalidArgumentError(f"weights has {array.ndim} dimensions; give one number per edge")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
@@ -130,7 +142,7 @@ def as_weights(data: Any) -> Array:
 
 def _as_ids(argument: str, data: Any) -> Array:
     """Return a column of ids as `as_column` does, but leave 32-bit integers as they are."""
-    array = to_array(data)
+    array = to_array(argument, data)
     is_narrow = array.ndim == 1 and array.dtype == np.int32
     return np.ascontiguousarray(array) if is_narrow else as_column(argument, array)
 

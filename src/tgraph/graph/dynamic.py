@@ -12,7 +12,7 @@ import numpy as np
 from tgraph import runtime as runtimes
 from tgraph.config import config
 from tgraph.dtypes import index_dtype
-from tgraph.errors import InvalidArgumentError, VertexNotFoundError, check_choice
+from tgraph.errors import InvalidArgumentError, VertexNotFoundError, check_choice, check_graph
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.batch import Batch
 from tgraph.graph.build import from_edges
@@ -101,6 +101,7 @@ class DynamicGraph:
         if graph is None:
             weights = np.empty(0, np.float64) if weighted else None
             graph = from_edges([], [], weights, directed, num_vertices=0, runtime="numpy")
+        check_graph(graph)
         self.directed, self.weighted, self.multi_edges = graph.directed, graph.weighted, multi_edges
         self.existing, self.missing = existing, missing
         self.version = 0  # batches so far

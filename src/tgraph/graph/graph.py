@@ -9,10 +9,10 @@ import numpy as np
 
 from tgraph import runtime as runtimes
 from tgraph.dtypes import index_dtype
-from tgraph.errors import InvalidArgumentError, InvalidGraphError, VertexNotFoundError, check_choice
+from tgraph.errors import InvalidArgumentError, InvalidGraphError, OutOfRangeError, VertexNotFoundError, check_choice
 from tgraph.graph.adjacency import Adjacency
 from tgraph.graph.check import find_problems
-from tgraph.graph.labels import VertexLabels, as_column, check_distinct
+from tgraph.graph.labels import VertexLabels, as_column, as_integer, check_distinct, is_column
 from tgraph.kernels.cpu.csr import count_self_loops, merge_duplicates, mirror_rows, select_rows, transpose
 from tgraph.kernels.cpu.extremes import extremes
 from tgraph.runtime import Array, Runtime, Tensor
@@ -213,10 +213,17 @@ class Graph:
         """Return the number of the vertex with this id."""
         if self._labels:
             return self._labels.number_of(label)
-        return int(self.vertices_of([label])[0])
+        number = as_integer(label)
+        if number is None or not 0 <= number < self.num_vertices:
+            raise self._unknown(label)
+        return number
 
     def vertices_of(self, labels: Iterable[Any]) -> Array:
         """Return the numbers of the vertices with these ids, as a NumPy array."""
+        if not is_column(labels):
+            raise InvalidArgumentError(
+                f"{labels!r} is one vertex where a list of vertices is needed; write [{labels!r}]"
+            )
         if self._labels:
             return self._labels.numbers_of(labels)
         numbers = as_column("vertices", labels)
@@ -224,9 +231,12 @@ class Graph:
             (numbers < 0) | (numbers >= self.num_vertices) if numbers.dtype.kind == "i" else np.ones(numbers.size, bool)
         )
         if wrong.any():
-            reach = f"0 to {self.num_vertices - 1}" if self.num_vertices else "none: the graph is empty"
-            raise VertexNotFoundError(f"vertex {numbers[wrong].tolist()[0]!r} is not in the graph; its ids are {reach}")
+            raise self._unknown(numbers[wrong].tolist()[0])
         return numbers.astype(index_dtype(self.num_vertices))
+
+    def _unknown(self, label: Any) -> VertexNotFoundError:
+        reach = f"0 to {self.num_vertices - 1}" if self.num_vertices else "none: the graph is empty"
+        return VertexNotFoundError(f"vertex {label!r} is not in the graph; its ids are {reach}")
 
     def labels_of(self, vertices: Any) -> Array:
         """Return the user's ids of vertex numbers (a tensor or an array).
@@ -234,10 +244,20 @@ class Graph:
         A number -1 (nobody) stays -1 among integer ids of 0 or more, and becomes None among others.
         """
         numbers = runtimes.get("numpy").asarray(vertices)
+        if not numbers.size:
+            return numbers if self._labels is None else self._labels.array[:0]
+        if numbers.dtype.kind not in "iu":
+            raise InvalidArgumentError(f"vertices holds {numbers.dtype.name}; vertex numbers must be integers")
+        low, high = numbers.min(), numbers.max()
+        if low < -1 or high >= self.num_vertices:
+            wrong = high if high >= self.num_vertices else low
+            raise OutOfRangeError(
+                f"vertices holds {wrong}; vertex numbers are 0 to {self.num_vertices - 1}, -1 = nobody"
+            )
         if self._labels is None:
             return numbers
         labels = self._labels.array
-        if not numbers.size or numbers.min() >= 0:
+        if low >= 0:
             return labels[numbers]
         if labels.dtype.kind == "i" and labels.min() >= 0:
             return np.where(numbers < 0, -1, labels[numbers])

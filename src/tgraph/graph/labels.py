@@ -6,7 +6,8 @@ that the user gave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,13 @@ class VertexLabels:
 
     def number_of(self, label: Any) -> int:
         """Return the vertex with this label."""
-        if self.array.dtype.kind == "i" and not isinstance(label, (int, np.integer)):
-            raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids are integers")
+        if self.array.dtype.kind == "i":
+            number = as_integer(label)
+            if number is None:
+                raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids are integers")
+            if not -(2**63) <= number < 2**63:
+                raise VertexNotFoundError(f"vertex {label!r} is not in the graph, whose ids have 64 bits")
+            label = number
         return int(self.numbers_of([label])[0])
 
     def numbers_of(self, labels: Iterable[Any]) -> Array:
@@ -40,10 +46,18 @@ class VertexLabels:
             return self._numbers_of_integers(as_column("vertices", labels))
         if self._numbers is None:
             self._numbers = {label: number for number, label in enumerate(self.array.tolist())}
+        wanted = list(labels)
         try:
-            return np.asarray([self._numbers[label] for label in labels], index_dtype(self.array.size))
-        except KeyError as missing:
-            raise VertexNotFoundError(f"vertex {missing.args[0]!r} is not in the graph") from None
+            return np.asarray([self._numbers[label] for label in wanted], index_dtype(self.array.size))
+        except (KeyError, TypeError):  # a list, say, has no hash and is nobody's id
+            unknown = next(label for label in wanted if not self._knows(label))
+            raise VertexNotFoundError(f"vertex {unknown!r} is not in the graph") from None
+
+    def _knows(self, label: Any) -> bool:
+        try:
+            return label in (self._numbers or {})
+        except TypeError:
+            return False
 
     def _numbers_of_integers(self, wanted: Array) -> Array:
         if wanted.dtype.kind != "i" and wanted.size:
@@ -56,14 +70,26 @@ class VertexLabels:
         return numbers
 
 
+def as_integer(label: Any) -> int | None:
+    """Return an id that is an integer of any library, None for another; True and False are none.
+
+    >>> as_integer(np.int32(7)), as_integer(7.0), as_integer(True)
+    (7, None, None)
+    """
+    try:
+        return None if isinstance(label, bool) else operator.index(label)
+    except TypeError:
+        return None
+
+
 def as_column(argument: str, data: Any) -> Array:
     """Return a column of the user's data as a NumPy array of int64, strings or objects.
 
     Takes NumPy arrays, torch tensors, pandas, polars and Arrow columns, and sequences.
     """
-    array = to_array(data)
+    array = to_array(argument, data)
     if array.ndim != 1:
-        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give one value per edge")
+        raise InvalidArgumentError(f"{argument} has {array.ndim} dimensions; give a column, or a flat list")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
@@ -78,7 +104,7 @@ def as_column(argument: str, data: Any) -> Array:
     raise InvalidArgumentError(f"{argument} holds {array.dtype.name}; ids must be integers or strings ({hint})")
 
 
-def to_array(data: Any) -> Array:
+def to_array(argument: str, data: Any) -> Array:
     """Return a column of any library as a NumPy array of whatever type it has."""
     if hasattr(data, "detach"):  # a torch tensor
         return np.asarray(data.detach().cpu())
@@ -86,18 +112,49 @@ def to_array(data: Any) -> Array:
         return np.asarray(data.to_numpy() if hasattr(data, "chunks") else data.to_numpy(zero_copy_only=False))
     if hasattr(data, "to_numpy"):
         return np.asarray(data.to_numpy())
-    if isinstance(data, np.ndarray):
-        return data
-    items = list(data)
+    if hasattr(data, "__array__") and is_column(data):
+        return np.asarray(data)
+    items = _items(argument, data)
     if any(isinstance(item, (tuple, list)) for item in items):
         return object_array(items)
     array = np.asarray(items)
     if array.dtype.kind in "US":  # NumPy would turn 1 into "1", and drop NUL characters at the end
         all_text = all(isinstance(item, str) for item in items)
-        return np.asarray(items, STRING_DTYPE) if all_text else object_array(items)
+        return _as_text(argument, items) if all_text else object_array(items)
     if items and array.dtype.kind == "f" and all(isinstance(item, int) for item in items):
         return object_array(items)  # NumPy would round -1 beside 2^63 to floats
     return array
+
+
+def check_ordered(argument: str, data: Any) -> None:
+    """Raise if a column of edges is a set, or a mapping: who belongs to whom is said by the order."""
+    if isinstance(data, (set, frozenset, Mapping)):
+        raise InvalidArgumentError(f"{argument} is a {type(data).__name__}, not a column; give a list or an array")
+
+
+def _items(argument: str, data: Any) -> list[Any]:
+    """Return the values of a column that is no array."""
+    if isinstance(data, (str, bytes)):
+        raise InvalidArgumentError(f"{argument}={data!r} must be a column of values; write [{data!r}]")
+    if not is_column(data):
+        raise InvalidArgumentError(f"{argument}={data!r} must be a column of values: a list, an array or a tensor")
+    return list(data)
+
+
+def is_column(data: Any) -> bool:
+    """Whether there are values in it, one behind the other; a text, a number or None is one value."""
+    if isinstance(data, (str, bytes, np.generic)):
+        return False
+    return isinstance(data, Iterable) or hasattr(data, "__array__")
+
+
+def _as_text(argument: str, items: Any) -> Array:
+    try:
+        return np.asarray(items, STRING_DTYPE)
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            f"{argument} holds {error.object!r}, which is no text: it has half of a surrogate pair; decode it anew"
+        ) from error
 
 
 def object_array(items: list[Any]) -> Array:
@@ -110,7 +167,7 @@ def _object_column(argument: str, array: Array) -> Array:
     if any(_is_missing(item) for item in items):
         raise InvalidArgumentError(f"{argument} has missing values; drop those edges first")
     if all(isinstance(item, str) for item in items):
-        return array.astype(STRING_DTYPE)
+        return _as_text(argument, items)
     if all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in items):
         try:
             return array.astype(np.int64)

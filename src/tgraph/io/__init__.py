@@ -25,7 +25,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tgraph.errors import InvalidArgumentError, check_choice
+from tgraph.errors import InvalidArgumentError, check_choice, check_graph
 from tgraph.graph import Graph
 from tgraph.group import current
 from tgraph.io.files import split_ending
@@ -109,6 +109,7 @@ def write(graph: Graph, path: str | PathLike[str], format: str | None = None, **
     ...     read(file).num_edges
     2
     """
+    check_graph(graph)
     name = format_of(path, format)
     function = getattr(importlib.import_module(f"tgraph.io.{name}"), "write", None)
     if function is None:
@@ -131,6 +132,10 @@ def find_format(path: str | PathLike[str]) -> str:
         return FORMAT_OF_ENDING[ending]
     if not Path(path).exists() and importlib.import_module("tgraph.io.ldbc").has_files(path):
         return "ldbc"
+    if ending in (".graphml", ".gexf"):
+        raise InvalidArgumentError(
+            f"{path}: use tgraph.read_{ending[1:]} or tgraph.write_{ending[1:]}, through NetworkX"
+        )
     known = " ".join(FORMAT_OF_ENDING)
     raise InvalidArgumentError(f"the ending {ending!r} of {path} is not known; use one of {known}, or give format=")
 

@@ -35,7 +35,7 @@ def name_edges(names: Sequence[str]) -> bool:
 def find_id_columns(columns: Any, names: Sequence[str] | None, width: int) -> tuple[int, int]:
     """Return the positions of sources and targets: those asked for, those with such names, or the first two."""
     if columns is not None:
-        if isinstance(columns, str) or len(columns) != 2:
+        if not isinstance(columns, (tuple, list)) or len(columns) != 2:
             raise InvalidArgumentError(f"columns={columns!r} must be two: the one of sources and the one of targets")
         source, target = (find_column("columns", column, names, width) for column in columns)
         if source == target:

@@ -123,6 +123,8 @@ def _damage(path: str | os.PathLike[str], error: Exception) -> FileFormatError:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside `path` to write to; rename it to `path` at the end, or remove it after an error."""
     final = Path(path)
+    if final.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file")
     if not final.parent.is_dir():
         raise FileNotFoundError(f"the folder {final.parent} does not exist; create it before writing {final.name}")
     temporary = final.with_name(f".{final.name}.{os.getpid()}.tmp")

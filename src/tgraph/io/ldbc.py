@@ -52,6 +52,8 @@ def read(
     if weights not in ("auto", None):
         raise InvalidArgumentError(f"weights={weights!r} is not known; use 'auto' or None")
     prefix = _prefix(path)
+    if not any(_find(prefix, ending) for ending in ENDINGS):
+        raise FileNotFoundError(f"{path} does not exist; check the path, relative to {Path.cwd()}")
     properties = _read_properties(_find(prefix, ".properties"))
     if directed is None:
         directed = _is_directed(prefix, properties)

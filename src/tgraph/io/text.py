@@ -162,7 +162,10 @@ def check_layout_options(ids: str, header: str | bool, comments: str | tuple[str
     check_choice("ids", ids, ("auto", "integer", "string"))
     if header != "auto" and not isinstance(header, bool):
         raise InvalidArgumentError(f"header={header!r} is not known; use 'auto', True or False")
-    return (comments,) if isinstance(comments, str) else tuple(comments)
+    kinds = (comments,) if isinstance(comments, str) else comments
+    if not isinstance(kinds, (tuple, list)) or not all(isinstance(kind, str) for kind in kinds):
+        raise InvalidArgumentError(f"comments={comments!r} must be the text that comments begin with, or several")
+    return tuple(kinds)
 
 
 def check_skip_rows(skip_rows: int) -> None:

@@ -114,7 +114,7 @@ class FarGraph(Graph):
         if direction == "in" and not self.has_in_edges:
             raise InvalidArgumentError(
                 f"{self.path} has no incoming edges, and they cannot be built within a memory budget; write the file "
-                "with tgraph.write(graph, path, reverse=True)"
+                "with tgraph.write(graph, path, reverse=True), or: tgraph convert FILE OUT.safetensors --reverse"
             )
 
     def open_file(self) -> FarFile:

@@ -35,7 +35,11 @@ def _checked(chunks: Iterable[Chunk], has_numbers: bool) -> Iterator[EdgeChunk]:
     """Yield chunks whose columns fit each other and those of the chunks before."""
     weight_types: set[np.dtype[Any] | None] = set()
     id_kinds: set[type] = set()
+    if not isinstance(chunks, Iterable):
+        raise InvalidArgumentError(f"edges={chunks!r} must be a file, or chunks of edges: (sources, targets) each")
     for number, chunk in enumerate(chunks):
+        if not hasattr(chunk, "__len__"):
+            raise InvalidArgumentError(f"chunk {number} of edges is a {type(chunk).__name__}; give (sources, targets)")
         if not 2 <= len(chunk) <= 3:
             raise InvalidArgumentError(f"chunk {number} of edges has {len(chunk)} columns; give 2, or 3 with weights")
         sources = _ids(f"sources of chunk {number}", chunk[0], has_numbers)

@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from tgraph.gaps import check_one_machine
+from tgraph.errors import check_graph
+from tgraph.gaps import check_one_machine, check_rows_at_hand
 from tgraph.group import current
 
 Asked = ParamSpec("Asked")
@@ -27,8 +28,11 @@ def recorded(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
 
     @functools.wraps(function)
     def run(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
-        graph: Any = args[0] if args else kwargs.get("graph")
-        check_one_machine(function.__name__, current() is not None or graph.is_sharded)
+        if args or "graph" in kwargs:
+            graph: Any = args[0] if args else kwargs["graph"]
+            check_graph(graph)
+            check_one_machine(function.__name__, current() is not None or graph.is_sharded)
+            check_rows_at_hand(function.__name__, graph.is_far, graph.is_compressed)
         found = function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -50,4 +54,5 @@ def _named(arguments: Mapping[str, Any], signature: inspect.Signature) -> list[t
 def _short(value: Any) -> Any:
     if isinstance(value, (bool, int, float, str)):
         return value
-    return f"{type(value).__name__} of {len(value):,}" if hasattr(value, "__len__") else str(value)
+    has_size = hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0  # an array of no dimension has no length
+    return f"{type(value).__name__} of {len(value):,}" if has_size else str(value)

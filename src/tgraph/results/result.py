@@ -6,13 +6,14 @@ import html
 import importlib
 import os
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tgraph import runtime as runtimes
-from tgraph.errors import InvalidArgumentError, MissingDependencyError
+from tgraph.errors import InvalidArgumentError, MissingDependencyError, VertexNotFoundError
 from tgraph.graph import Graph
 from tgraph.io.files import replacing
 from tgraph.results.trace import Trace
@@ -65,12 +66,24 @@ class Result:
         """Return the main value of the vertex with this id."""
         return self.column(next(iter(self.fields)))[[self.graph.vertex_of(label)]].tolist()[0]
 
+    def __contains__(self, label: Any) -> bool:
+        """Whether there is a vertex with this id."""
+        try:
+            self.graph.vertex_of(label)
+        except VertexNotFoundError:
+            return False
+        return True
+
+    __iter__ = None  # values are found by id; without this, Python would count ids from 0
+
     def to_numpy(self) -> Array:
         """Return the main tensor as a NumPy array, in vertex order."""
         return self.graph.runtime.to_numpy(self.values)
 
     def column(self, name: str) -> Array:
         """Return one field as a NumPy array; vertex numbers become the user's ids."""
+        if name not in self.fields:
+            raise InvalidArgumentError(f"field={name!r} is not in this result; use one of {', '.join(self.fields)}")
         array = self.graph.runtime.to_numpy(self.fields[name])
         return self.graph.labels_of(array) if name in self.vertex_fields else array
 
@@ -99,8 +112,8 @@ class Result:
 
     def _field_to_rank(self, count: int, field: str | None) -> str:
         """Return the field that `top` ranks by, the main one unless given; check its arguments."""
-        if count < 0:
-            raise InvalidArgumentError(f"count={count} must be 0 or more")
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+            raise InvalidArgumentError(f"count={count!r} must be a whole number, 0 or more")
         name = next(iter(self.fields)) if field is None else field
         if name not in self.fields:
             raise InvalidArgumentError(f"field={name!r} is not in this result; use one of {', '.join(self.fields)}")

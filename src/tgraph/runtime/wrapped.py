@@ -7,6 +7,7 @@ not change: a runtime may remember what it found out about one. What such runtim
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -61,6 +62,8 @@ class WrappedTensor:
         return float(self.item())
 
     def __bool__(self) -> bool:
+        if math.prod(self.shape) != 1:
+            raise ValueError(f"the truth value of a tensor of shape {tuple(self.shape)} is ambiguous")
         return bool(self.item())
 
     def __repr__(self) -> str:

@@ -202,18 +202,25 @@ def _cut_by_time(events: Iterator[pl.DataFrame], length: float) -> Iterator[pl.D
 # --- iterables -------------------------------------------------------------------------------------------------------
 def _frames(edges: Iterable[Any], columns: tuple[str, ...], num_rows: int) -> Iterator[pl.DataFrame]:
     """Yield tables of edges that come one by one or many at once."""
+    if not isinstance(edges, Iterable):
+        raise InvalidArgumentError(f"edges={edges!r} must be edges, one behind the other: (source, target, ...) each")
     items = iter(edges)
     for item in items:
         if _has_columns(_values(item, columns)[0]):
             yield _frame(_values(item, columns), columns)
             continue
         rows = [_values(row, columns) for row in chain([item], islice(items, num_rows - 1))]
-        yield _frame(list(zip(*rows, strict=True)), columns)
+        wrong = next((row for row in rows if len(row) != len(columns)), None)
+        yield _frame(list(zip(*rows, strict=True)) if wrong is None else wrong, columns)
 
 
 def _values(item: Any, columns: tuple[str, ...]) -> list[Any]:
     try:
         return [item[name] for name in columns] if hasattr(item, "keys") else list(item)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"edge {item!r} is a {type(item).__name__}; columns={columns!r} are needed"
+        ) from None
     except KeyError as missing:
         raise InvalidArgumentError(f"edge {item!r} has no {missing.args[0]!r}; columns={columns!r}") from None
 
@@ -226,7 +233,7 @@ def _has_columns(value: Any) -> bool:
 def _frame(values: list[Any], columns: tuple[str, ...]) -> pl.DataFrame:
     if len(values) != len(columns):
         raise InvalidArgumentError(f"an edge has {len(values)} entries, and columns={columns!r} are {len(columns)}")
-    arrays = dict(zip(columns, (to_array(value) for value in values), strict=True))
+    arrays = {name: to_array(name, value) for name, value in zip(columns, values, strict=True)}
     series = {name: array.tolist() if array.dtype.kind in "TO" else array for name, array in arrays.items()}
     try:
         frame = pl.DataFrame(series, strict=True)

@@ -15,6 +15,7 @@ from tgraph.algorithms.pagerank import StandingPageRank, jump_shares
 from tgraph.algorithms.php import PHP
 from tgraph.algorithms.sssp import SSSP
 from tgraph.algorithms.wcc import WCC
+from tgraph.dtypes import as_number
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import DynamicGraph, Graph
 from tgraph.program import Program
@@ -92,18 +93,18 @@ def _php(graph: DynamicGraph, source: Any, damping: float = 0.8, tol_l1: float =
 def _katz(graph: DynamicGraph, alpha: float, beta: float = 1.0, tol_l1: float = 1e-6) -> Program:
     _check_tolerance(tol_l1)
     for name, value in (("alpha", alpha), ("beta", beta)):
-        if not 0.0 <= value < math.inf:
+        if not 0.0 <= as_number(value) < math.inf:
             raise InvalidArgumentError(f"{name}={value!r} must be a number, 0 or more")
     return Katz(float(alpha), float(beta), float(tol_l1))
 
 
 def _check_damping(damping: float) -> None:
-    if not 0.0 <= damping < 1.0:
+    if not 0.0 <= as_number(damping) < 1.0:
         raise InvalidArgumentError(f"damping={damping!r} must be from 0 to less than 1, for a result that is kept")
 
 
 def _check_tolerance(tol_l1: float) -> None:
-    if not 0.0 < tol_l1 < math.inf:
+    if not 0.0 < as_number(tol_l1) < math.inf:
         raise InvalidArgumentError(f"tol_l1={tol_l1!r} must be above 0, for a result that is kept")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tgraph.engine.kept import KeptProgram
 from tgraph.engine.streaming import keep
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InvalidArgumentError, check_graph, check_program
 from tgraph.graph import Applied, Batch, DynamicGraph, Graph
 from tgraph.graph.prepared import Prepared
 from tgraph.kernels.cpu.team import interrupts_postponed
@@ -153,6 +153,8 @@ class Stream:
 
     def _compute(self, what: str | Program, name: str | None, parameters: dict[str, Any]) -> KeptResult:
         """Compute a result that can be kept."""
+        if not isinstance(what, str):
+            check_program(what)
         if not isinstance(what, str) and parameters:
             raise InvalidArgumentError(
                 f"{next(iter(parameters))}= was given for a program, which has its own parameters"
@@ -274,7 +276,10 @@ class StreamMaker:
         >>> change.ids.tolist(), change.old.tolist(), change.new.tolist()
         (['c'], [2.0], [5.0])
         """
-        return Stream(graph if isinstance(graph, DynamicGraph) else DynamicGraph(graph))
+        if not isinstance(graph, DynamicGraph):
+            check_graph(graph)
+            graph = DynamicGraph(graph)
+        return Stream(graph)
 
     def open(
         self,

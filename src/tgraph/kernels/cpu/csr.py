@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from tgraph.errors import InvalidArgumentError
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.partition import KEEP_ALL, KEEP_DIFFERENT, KEEP_GREATER, Edges, group_edges
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
@@ -83,6 +84,8 @@ def merge_duplicates(
     With `drop_loops` a row is no neighbour of itself. Needs rows with ascending neighbours. One thread per row.
     Deterministic.
     """
+    if policy == "sum" and weights is not None and _may_overflow(weights):
+        _check_sums(offsets, neighbors, weights, drop_loops)
     num_rows = offsets.size - 1
     size = team_size(neighbors.size)
     dtype, neighbors, weights = neighbors.dtype, as_unsigned(neighbors), _contiguous(weights)
@@ -95,6 +98,27 @@ def merge_duplicates(
     places = as_unsigned(new_offsets)
     run_team(_join_duplicates, size, offsets, neighbors, weights, code, drop_loops, places, new_neighbors, new_weights)
     return new_offsets, new_neighbors.view(dtype), new_weights
+
+
+def _may_overflow(weights: Array) -> bool:
+    """Whether a sum of these integers could be beyond their type."""
+    if weights.dtype.kind != "i" or not weights.size:
+        return False
+    largest = max(abs(int(weights.min())), abs(int(weights.max())))
+    return largest * weights.size > np.iinfo(weights.dtype).max
+
+
+def _check_sums(offsets: Array, neighbors: Array, weights: Array, drop_loops: bool) -> None:
+    """Raise if the sum of the weights of some edge is beyond their type, told by sums in float64."""
+    sums = merge_duplicates(offsets, neighbors, weights.astype(np.float64), "sum", drop_loops=drop_loops)[2]
+    assert sums is not None
+    limit = 2.0 ** (8 * weights.dtype.itemsize - 1)
+    wrong = sums[(sums >= limit) | (sums < -limit)]
+    if wrong.size:
+        wider = "int64 or float64" if weights.dtype.itemsize == 4 else "float64"
+        raise InvalidArgumentError(
+            f"duplicates='sum' makes a weight of {wrong[0]:.6g}, beyond {weights.dtype.name}; use {wider} weights"
+        )
 
 
 def select_rows(offsets: Array, neighbors: Array, weights: Array | None, rows: Array, new_ids: Array) -> Rows:

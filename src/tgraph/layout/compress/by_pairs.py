@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tgraph import runtime as runtimes
-from tgraph.errors import InvalidArgumentError
+from tgraph.errors import InvalidArgumentError, check_graph
 from tgraph.graph import Adjacency, CompressedGraph, Graph
 from tgraph.kernels.cpu.repeated_pairs import MOST_FREQUENT, estimate_repeated, replace_pairs
 from tgraph.kernels.cpu.symbol_order import put_alike_together
@@ -69,6 +69,7 @@ def compress(
 
 
 def _check(graph: Graph, min_frequency: int, drop_weights: bool) -> None:
+    check_graph(graph)
     if graph.is_far or graph.is_compressed:
         kind = "its edges are in far memory; load it with tgraph.read" if graph.is_far else "it is compressed already"
         raise InvalidArgumentError(f"compress takes a graph in memory, and {kind}")
