@@ -18,16 +18,18 @@ import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
+from tgraph.engine.shard_edges import NearEdges, StreamedEdges
 from tgraph.graph import Adjacency, Graph
-from tgraph.graph.boundary import Boundary
+from tgraph.graph.boundary import Boundary, near_bytes
 from tgraph.graph.hubs import REDUCE, HubPieces, SplitRows
-from tgraph.graph.local_rows import LocalRows
+from tgraph.graph.local_rows import RowEnds
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep, makes_messages
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.layout.partition.by_edges import cut_by_edges
+from tgraph.memory import FarRows, agreed
 from tgraph.memory.checkpoint import fingerprint
 from tgraph.memory.group_checkpoint import GroupCheckpoint, divided_fingerprint
 from tgraph.program import Plan, State
@@ -36,6 +38,7 @@ from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 VERTEX_NUMBERS = "source"  # a field here, because rows have local ones
+MOVED = "sent", "modelled", "read"  # bytes of an iteration; the last where edges are streamed
 ASYNCHRONOUS_BLOCKS = 64  # of an asynchronous sweep: each sees the new values of those before it
 
 
@@ -44,19 +47,40 @@ class ShardRun:
 
     _kernel: Any
 
-    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str) -> None:
+    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str, transfer: str) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         self._group: Group = graph.group
         self._kernel_program = describe_local(planned, graph, state)
-        divided = self._divided_rows(side)
-        self._rows: LocalRows = divided.rows
-        self._pieces: HubPieces | None = divided.pieces
+        self._pieces: HubPieces | None = None
+        self._edges = self._find_edges(side, transfer)
+        self._rows, self._pieces = self._edges.rows, self._edges.pieces
         self._boundary = Boundary(self._group, self._rows)
         self._boundaries = [self._boundary]
         self._names = tuple(state.fields)
         self._fields = {name: self._take_field(name) for name in self._kernel_program.field_dtypes}
         self._sent_before = self._group.sent_bytes
         self._checkpoint: GroupCheckpoint | None = None
+
+    def _find_edges(self, side: str, transfer: str) -> NearEdges | StreamedEdges:
+        """Return the edges of one side, in memory or streamed; all ranks have them in the same way."""
+        weighted = self._kernel_program.weighted
+        if not self._graph.stays_far:
+            return NearEdges(self._divided_rows(side), weighted)
+        own_bytes = sum(self._graph.runtime.to_numpy(field).nbytes for field in self._state.fields.values())
+        rows = self._graph.far_rows(side, own_bytes)
+        assert isinstance(rows, FarRows)
+        return agreed(self._group, lambda: StreamedEdges(rows, weighted, self._near_bytes(rows), transfer))
+
+    def _near_bytes(self, rows: RowEnds) -> dict[str, int]:
+        """Return how many bytes of vertex data a run holds, and for what."""
+        dtypes, asked = self._kernel_program.field_dtypes, {VERTEX_NUMBERS, *self._read_of_ghosts()}
+        fields = sum((rows.num_local if name in asked else rows.num_own) * dtypes[name].itemsize for name in dtypes)
+        widest = max(dtype.itemsize for dtype in (*dtypes.values(), self._kernel_program.message_dtype))
+        return {"fields": fields, "exchange": near_bytes(rows, widest), "computing": self._scratch_bytes(rows)}
+
+    def _scratch_bytes(self, rows: RowEnds) -> int:
+        """Return how many bytes beside the fields the kernel holds."""
+        raise NotImplementedError
 
     def _divided_rows(self, side: str) -> SplitRows:
         """Return the rows of one side, those of hubs divided unless the reduction asks how long they are."""
@@ -76,10 +100,6 @@ class ShardRun:
     def _read_of_ghosts(self) -> Collection[str]:
         """Return the fields whose values at other ranks' vertices this rank reads."""
         return self._kernel_program.field_dtypes
-
-    @property
-    def _edges(self) -> tuple[Array, Array | None]:
-        return self._rows.neighbors, self._rows.weights if self._kernel_program.weighted else None
 
     def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
         """Note from now on how far the run is; go on from there if the same run was ended before."""
@@ -135,13 +155,13 @@ class ShardRun:
         self._boundary.modelled_bytes += numbers.nbytes * (self._group.size - 1)
         return self._group.share(numbers)
 
-    def _take_sent(self) -> tuple[int, int]:
-        """Return the bytes that this rank has sent since the last call, and those that the model says."""
+    def _take_moved(self) -> tuple[int, ...]:
+        """Return the bytes that this rank has sent since the last call, those that the model says, and those read."""
         sent, self._sent_before = self._group.sent_bytes - self._sent_before, self._group.sent_bytes
         modelled = 0
         for boundary in self._boundaries:
             modelled, boundary.modelled_bytes = modelled + boundary.modelled_bytes, 0
-        return sent, modelled
+        return (sent, modelled, *([self._edges.take_read()] if isinstance(self._edges, StreamedEdges) else []))
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration, saves: bool) -> None:
         """End an iteration; save it if rank 0 wanted to."""
@@ -157,10 +177,10 @@ class ShardSweep(ShardRun):
     """All vertices are active: every iteration goes through all rows of the edges that messages come along."""
 
     def __init__(self, planned: Plan, graph: ShardedGraph, state: State) -> None:
-        super().__init__(planned, graph, state, PULLED[planned.program.along])
-        rows = self._rows
-        self._kernel = BlockSweep(self._kernel_program, rows.offsets, rows.no_edges, self._fields, rows.num_local)
-        per_block = -(-rows.neighbors.size // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
+        super().__init__(planned, graph, state, PULLED[planned.program.along], "filter")
+        rows, no_edges = self._rows, self._edges.no_edges
+        self._kernel = BlockSweep(self._kernel_program, rows.offsets, no_edges, self._fields, rows.num_local)
+        per_block = -(-rows.num_arcs // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
         self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
         if self._pieces is not None:
             self._blocks = cut_out(self._blocks, rows.offsets, self._pieces.own_rows)
@@ -175,6 +195,9 @@ class ShardSweep(ShardRun):
         asked = program.sent_fields if self._pieces is None else names  # who has a piece needs what its hub has
         return [name for name in program.field_dtypes if name in asked]
 
+    def _scratch_bytes(self, rows: RowEnds) -> int:
+        return BlockSweep.scratch_bytes(self._kernel_program, rows.num_local, rows.num_arcs)
+
     def _numbers(self) -> dict[str, float]:
         return {"total": self._kernel.total}
 
@@ -186,24 +209,22 @@ class ShardSweep(ShardRun):
         graph, kernel = self._graph, self._kernel
         kernel.prepare()
         self._spread(everything=True)
-        self._take_sent()
+        self._take_moved()
         kernel.total = self._sums(kernel.total)[0]
         if self._total is not None:
             kernel.total = self._total  # the same number added in another order may differ in its last digits
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
-            neighbors, weights = self._edges
             incoming = self._reduce_hubs()
-            for block in self._blocks:
-                edges = slice(block.first_edge, block.last_edge)
-                kernel.sweep(block, neighbors[edges], None if weights is None else weights[edges])
+            for loaded in self._edges.blocks(self._blocks):
+                kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             for row, came in incoming:
-                kernel.close_row(row, came, self._rows.no_edges)
+                kernel.close_row(row, came, self._edges.no_edges)
             residual = kernel.end()
             self._spread()
-            numbers = (residual, kernel.total, *self._take_sent(), self._wants_to_save)
-            self._state.residual, kernel.total, *sums, saves = self._sums(*numbers)
-            moved = {"sent": int(sums[0]), "modelled": int(sums[1])}
+            numbers = (residual, kernel.total, self._wants_to_save, *self._take_moved())
+            self._state.residual, kernel.total, saves, *sums = self._sums(*numbers)
+            moved = dict(zip(MOVED, map(int, sums), strict=False))
             seconds, size = time.perf_counter() - started, (graph.num_vertices, graph.num_arcs)
             self._record(trace, progress, Iteration("pull", *size, seconds, self._state.residual, moved), saves > 0)
             if self._program.is_done(self._state.iteration, self._state.residual):
@@ -259,7 +280,7 @@ def cut_out(blocks: list[Block], offsets: Array, rows: Array) -> list[Block]:
     return left
 
 
-def with_room(own: Array, rows: LocalRows) -> Array:
+def with_room(own: Array, rows: RowEnds) -> Array:
     """Return the values of own vertices with room for those of the ghosts of some rows behind them."""
     return np.concatenate([own, np.empty(rows.ghosts.size, own.dtype)])
 

@@ -1,0 +1,72 @@
+"""The edges of one rank, as programs on its rows go through them: in its memory, or streamed from a file of its own.
+
+Both have the same rows and give blocks in the same order in every iteration. Where edges are streamed, rows of hubs are
+whole, and pushing lets vertices send early while their block is near, as on one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tgraph.engine.far_push import count_rows, push_loaded
+from tgraph.engine.transfers import Transfers
+from tgraph.graph.hubs import HubPieces, SplitRows
+from tgraph.graph.local_rows import RowEnds
+from tgraph.kernels.cpu.fused.block_push import BlockPush
+from tgraph.layout.partition import Block
+from tgraph.memory import Budget, FarRows, LoadedBlock
+
+
+class NearEdges:
+    """All edges are in memory."""
+
+    is_streamed = False
+
+    def __init__(self, divided: SplitRows, weighted: bool) -> None:
+        self.rows: RowEnds = divided.rows
+        self.pieces: HubPieces | None = divided.pieces
+        self.no_edges = divided.rows.no_edges
+        self._edges = divided.rows.neighbors, divided.rows.weights if weighted else None
+
+    def blocks(self, cut: Iterable[Block]) -> Iterator[LoadedBlock]:
+        """Yield the edges of blocks of rows."""
+        neighbors, weights = self._edges
+        for block in cut:
+            edges = slice(block.first_edge, block.last_edge)
+            yield LoadedBlock(block, neighbors[edges], None if weights is None else weights[edges])
+
+    def push(self, kernel: BlockPush) -> None:
+        """Let all active vertices send."""
+        kernel.push(Block(0, self.rows.num_own, 0, self.rows.num_arcs), *self._edges)
+
+
+class StreamedEdges:
+    """The edges are in a file; what is near stays within the rank's budget."""
+
+    is_streamed = True
+    pieces: HubPieces | None = None
+
+    def __init__(self, rows: FarRows, weighted: bool, near_bytes: dict[str, int], transfer: str) -> None:
+        """Cut the edges into blocks that fit what `near_bytes`, by purpose, leave of the budget."""
+        self.rows: RowEnds = rows
+        self.budget = Budget(rows.memory)
+        for purpose, num_bytes in near_bytes.items():
+            self.budget.take(purpose, num_bytes)
+        self._stream = rows.stream(weighted, self.budget)
+        self._transfers = Transfers(self._stream, rows.link, transfer)
+        self._file, self.no_edges = rows.file, self._stream.no_edges
+        self._loader = self._stream.loader(self._file)
+
+    def blocks(self, _: Iterable[Block] = ()) -> Iterator[LoadedBlock]:
+        """Yield all edges, in the blocks that the budget allows."""
+        return self._loader.stream(range(len(self._stream.blocks)))
+
+    def push(self, kernel: BlockPush) -> None:
+        """Let the active vertices of all blocks that have some send."""
+        counts = count_rows(kernel, kernel.active, self._stream)
+        for loaded in self._transfers.stream(self._loader, counts, kernel.active)[0]:
+            push_loaded(kernel, loaded)
+
+    def take_read(self) -> int:
+        """Return the bytes that were read from the file since the last call."""
+        return sum(self._loader.take_moved().num_bytes.values())
