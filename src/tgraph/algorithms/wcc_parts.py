@@ -74,9 +74,16 @@ class _Links:
 
 def _link(graph: ShardedGraph) -> tuple[RowEnds, Array]:
     """Return a rank's rows, and the smallest own vertex or ghost that each of these is linked with."""
-    rows = graph.rows("out")
+    divided = graph.split_rows("out")
+    rows, pieces = divided.rows, divided.pieces
     offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
-    return rows, smallest_connected(offsets, rows.neighbors, is_symmetric=False)
+    roots = smallest_connected(offsets, rows.neighbors, is_symmetric=False)
+    if pieces is None:
+        return rows, roots
+    links = BlockLinks(rows.num_local, roots.dtype, roots)
+    _, firsts, lasts = pieces.parts.T
+    links.add_parts(pieces.receivers, firsts, lasts, pieces.neighbors)
+    return rows, links.finish()
 
 
 def _link_streamed(graph: ShardedGraph) -> tuple[RowEnds, Array]:

@@ -21,7 +21,7 @@ from tgraph.engine.fused import describe
 from tgraph.engine.shard_edges import NearEdges, StreamedEdges
 from tgraph.graph import Adjacency, Graph
 from tgraph.graph.boundary import Boundary, near_bytes
-from tgraph.graph.hubs import REDUCE, HubPieces, SplitRows
+from tgraph.graph.hubs import HubPieces
 from tgraph.graph.local_rows import RowEnds
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
@@ -65,7 +65,7 @@ class ShardRun:
         """Return the edges of one side, in memory or streamed; all ranks have them in the same way."""
         weighted = self._kernel_program.weighted
         if not self._graph.stays_far:
-            return NearEdges(self._divided_rows(side), weighted)
+            return NearEdges(self._graph.split_rows(side), weighted)
         own_bytes = sum(self._graph.runtime.to_numpy(field).nbytes for field in self._state.fields.values())
         rows = self._graph.far_rows(side, own_bytes)
         assert isinstance(rows, FarRows)
@@ -81,12 +81,6 @@ class ShardRun:
     def _scratch_bytes(self, rows: RowEnds) -> int:
         """Return how many bytes beside the fields the kernel holds."""
         raise NotImplementedError
-
-    def _divided_rows(self, side: str) -> SplitRows:
-        """Return the rows of one side, those of hubs divided unless the reduction asks how long they are."""
-        if self._program.reduce in REDUCE:
-            return self._graph.split_rows(side)
-        return SplitRows(self._graph.rows(side), None)
 
     def _take_field(self, name: str) -> Array:
         """Return a field's values, with room for those of ghosts where these are read; they leave the state."""
@@ -218,8 +212,8 @@ class ShardSweep(ShardRun):
             incoming = self._reduce_hubs()
             for loaded in self._edges.blocks(self._blocks):
                 kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
-            for row, came in incoming:
-                kernel.close_row(row, came, self._edges.no_edges)
+            for row, came, num_edges in incoming:
+                kernel.close_row(row, came, num_edges, self._edges.no_edges)
             residual = kernel.end()
             self._spread()
             numbers = (residual, kernel.total, self._wants_to_save, *self._take_moved())
@@ -246,15 +240,18 @@ class ShardSweep(ShardRun):
             if last is None:
                 self._last_sent[name] = array[self._rows.lent]
 
-    def _reduce_hubs(self) -> list[tuple[int, Any]]:
-        """Return the rows of own hubs, and what all ranks together have reduced for them."""
-        pieces = self._pieces
+    def _reduce_hubs(self) -> list[tuple[int, Any, int]]:
+        """Return the rows of own hubs, what all ranks together have reduced for them, and how many edges these had."""
+        pieces, reduce = self._pieces, self._program.reduce
         if pieces is None:
             return []
+        degrees = pieces.degrees[pieces.own].tolist()
+        if reduce == "count":
+            return list(zip(pieces.own_rows.tolist(), [0] * len(degrees), degrees, strict=True))
         _, firsts, lasts = pieces.parts.T
         partials = self._kernel.reduce_parts(pieces.receivers, firsts, lasts, pieces.neighbors, pieces.weights)
-        found = pieces.reduced(partials, self._program.reduce)
-        return list(zip(pieces.own_rows.tolist(), self._to_owners(pieces, found, self._program.reduce), strict=True))
+        found = self._to_owners(pieces, pieces.reduced(partials, reduce), reduce)
+        return list(zip(pieces.own_rows.tolist(), found, degrees, strict=True))
 
     def _sums(self, *numbers: float) -> list[float]:
         """Return the sums over all ranks, added in their order."""

@@ -163,7 +163,7 @@ class ShardSearch(ShardRun):
         """Return the rows by which vertices receive, and their boundary; all ranks ask in the same iteration."""
         if self._pulled is None:
             before = self._group.sent_bytes
-            divided = self._divided_rows(self._pulled_side)
+            divided = self._graph.split_rows(self._pulled_side)
             self._sent_before += self._group.sent_bytes - before  # reading is no part of the iteration
             if divided.rows is not self._rows:
                 self._boundaries.append(Boundary(self._group, divided.rows))
