@@ -6,15 +6,17 @@ whole, and pushing lets vertices send early while their block is near, as on one
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import pairwise
 
 from tgraph.engine.far_push import count_rows, push_loaded
 from tgraph.engine.transfers import Transfers
 from tgraph.graph.hubs import HubPieces, SplitRows
 from tgraph.graph.local_rows import RowEnds
 from tgraph.kernels.cpu.fused.block_push import BlockPush
-from tgraph.layout.partition import Block
+from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory import Budget, FarRows, LoadedBlock
+from tgraph.runtime import Array
 
 
 class NearEdges:
@@ -27,11 +29,19 @@ class NearEdges:
         self.pieces: HubPieces | None = divided.pieces
         self.no_edges = divided.rows.no_edges
         self._edges = divided.rows.neighbors, divided.rows.weights if weighted else None
+        self.cut(1)
 
-    def blocks(self, cut: Iterable[Block]) -> Iterator[LoadedBlock]:
-        """Yield the edges of blocks of rows."""
+    def cut(self, count: int) -> None:
+        """Cut the edges into about so many blocks, which leave out the rows of own hubs."""
+        offsets = self.rows.offsets
+        self._blocks = cut_by_edges(offsets, max(-(-self.rows.num_arcs // count), 1))
+        if self.pieces is not None:
+            self._blocks = cut_out(self._blocks, offsets, self.pieces.own_rows)
+
+    def blocks(self) -> Iterator[LoadedBlock]:
+        """Yield all edges but those of hubs, block by block."""
         neighbors, weights = self._edges
-        for block in cut:
+        for block in self._blocks:
             edges = slice(block.first_edge, block.last_edge)
             yield LoadedBlock(block, neighbors[edges], None if weights is None else weights[edges])
 
@@ -57,7 +67,7 @@ class StreamedEdges:
         self._file, self.no_edges = rows.file, self._stream.no_edges
         self._loader = self._stream.loader(self._file)
 
-    def blocks(self, _: Iterable[Block] = ()) -> Iterator[LoadedBlock]:
+    def blocks(self) -> Iterator[LoadedBlock]:
         """Yield all edges, in the blocks that the budget allows."""
         return self._loader.stream(range(len(self._stream.blocks)))
 
@@ -70,3 +80,23 @@ class StreamedEdges:
     def take_read(self) -> int:
         """Return the bytes that were read from the file since the last call."""
         return sum(self._loader.take_moved().num_bytes.values())
+
+
+def cut_out(blocks: list[Block], offsets: Array, rows: Array) -> list[Block]:
+    """Return blocks without some rows, ascending, that are empty.
+
+    >>> import numpy as np
+    >>> some = cut_out([Block(0, 3, 0, 5)], np.array([0, 2, 2, 5]), np.array([1]))
+    >>> [(block.first_row, block.last_row, block.first_edge, block.last_edge) for block in some]
+    [(0, 1, 0, 2), (2, 3, 2, 5)]
+    """
+    left = []
+    for block in blocks:
+        inside = rows[(rows >= block.first_row) & (rows < block.last_row)].tolist()
+        if not inside:
+            left.append(block)
+            continue
+        for first, last in pairwise([block.first_row - 1, *inside, block.last_row]):
+            if last > first + 1:
+                left.append(Block(first + 1, last, int(offsets[first + 1]), int(offsets[last])))
+    return left

@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import asdict, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ from tgraph.graph.local_rows import RowEnds
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep, makes_messages
-from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
-from tgraph.layout.partition.by_edges import cut_by_edges
 from tgraph.memory import FarRows, agreed
 from tgraph.memory.checkpoint import fingerprint
 from tgraph.memory.group_checkpoint import GroupCheckpoint, divided_fingerprint
@@ -174,10 +171,8 @@ class ShardSweep(ShardRun):
         super().__init__(planned, graph, state, PULLED[planned.program.along], "filter")
         rows, no_edges = self._rows, self._edges.no_edges
         self._kernel = BlockSweep(self._kernel_program, rows.offsets, no_edges, self._fields, rows.num_local)
-        per_block = -(-rows.num_arcs // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
-        self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
-        if self._pieces is not None:
-            self._blocks = cut_out(self._blocks, rows.offsets, self._pieces.own_rows)
+        if isinstance(self._edges, NearEdges) and planned.program.asynchronous:
+            self._edges.cut(ASYNCHRONOUS_BLOCKS)
         self._last_sent: dict[str, Array] = {}
         self._total: float | None = None  # that a checkpoint says
 
@@ -210,7 +205,7 @@ class ShardSweep(ShardRun):
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
             incoming = self._reduce_hubs()
-            for loaded in self._edges.blocks(self._blocks):
+            for loaded in self._edges.blocks():
                 kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             for row, came, num_edges in incoming:
                 kernel.close_row(row, came, num_edges, self._edges.no_edges)
@@ -256,25 +251,6 @@ class ShardSweep(ShardRun):
     def _sums(self, *numbers: float) -> list[float]:
         """Return the sums over all ranks, added in their order."""
         return np.cumsum(self._share(np.array(numbers, np.float64)), axis=0)[-1].tolist()
-
-
-def cut_out(blocks: list[Block], offsets: Array, rows: Array) -> list[Block]:
-    """Return blocks without some rows, ascending, that are empty.
-
-    >>> some = cut_out([Block(0, 3, 0, 5)], np.array([0, 2, 2, 5]), np.array([1]))
-    >>> [(block.first_row, block.last_row, block.first_edge, block.last_edge) for block in some]
-    [(0, 1, 0, 2), (2, 3, 2, 5)]
-    """
-    left = []
-    for block in blocks:
-        inside = rows[(rows >= block.first_row) & (rows < block.last_row)].tolist()
-        if not inside:
-            left.append(block)
-            continue
-        for first, last in pairwise([block.first_row - 1, *inside, block.last_row]):
-            if last > first + 1:
-                left.append(Block(first + 1, last, int(offsets[first + 1]), int(offsets[last])))
-    return left
 
 
 def with_room(own: Array, rows: RowEnds) -> Array:
