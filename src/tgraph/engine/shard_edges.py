@@ -59,13 +59,12 @@ class StreamedEdges:
     def __init__(self, rows: FarRows, weighted: bool, near_bytes: dict[str, int], transfer: str) -> None:
         """Cut the edges into blocks that fit what `near_bytes`, by purpose, leave of the budget."""
         self.rows: RowEnds = rows
-        self.budget = Budget(rows.memory)
+        budget = Budget(rows.memory)
         for purpose, num_bytes in near_bytes.items():
-            self.budget.take(purpose, num_bytes)
-        self._stream = rows.stream(weighted, self.budget)
+            budget.take(purpose, num_bytes)
+        self._stream = rows.stream(weighted, budget)
         self._transfers = Transfers(self._stream, rows.link, transfer)
-        self._file, self.no_edges = rows.file, self._stream.no_edges
-        self._loader = self._stream.loader(self._file)
+        self._loader, self.no_edges = self._stream.loader(rows.file), self._stream.no_edges
 
     def blocks(self) -> Iterator[LoadedBlock]:
         """Yield all edges, in the blocks that the budget allows."""

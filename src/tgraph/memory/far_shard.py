@@ -3,7 +3,7 @@
 A rank goes through its rows of the shared file twice, a piece at a time. First it learns which vertices of other ranks
 they name, a bit each. Then it writes the rows with local ids to a file of its own, which it streams in every iteration.
 That file is where the system has temporary ones (`TMPDIR`), has no name any more once it is written, and so goes with
-the process, however that ends.
+the process, however that ends. Only a rank that is killed while it writes leaves it behind.
 """
 
 from __future__ import annotations
