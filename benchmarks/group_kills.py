@@ -31,7 +31,7 @@ from tgraph.memory import checkpoint
 ITERATIONS = 40
 SECONDS_PER_ITERATION = 0.05  # so that kills find a run that is under way
 SECONDS_OF_SILENCE = 6.0  # after which a rank counts as hung
-SECONDS_TO_START = 300.0
+SECONDS_TO_START, SECONDS_TO_LOOK = 300.0, 0.02
 SECONDS_TO_END = 400.0  # of a group, restarts included
 MOST_RANKS = 3
 
@@ -87,11 +87,12 @@ def launch(folder: Path, size: int, restarts: int) -> subprocess.Popen[str]:
 
 def hurt(folder: Path, size: int, how: signal.Signals, chance: random.Random) -> bool:
     """Wait until all ranks run, and for a random time, and send one of them a signal; False if it has ended before."""
-    limit = time.monotonic() + SECONDS_TO_START
-    while len(list(folder.glob("rank-*"))) < size:
-        if time.monotonic() > limit:
-            raise SystemExit(f"the ranks did not start within {SECONDS_TO_START:g} seconds")
-        time.sleep(0.02)
+    for _ in range(int(SECONDS_TO_START / SECONDS_TO_LOOK)):
+        if len(list(folder.glob("rank-*"))) == size:
+            break
+        time.sleep(SECONDS_TO_LOOK)
+    else:
+        raise SystemExit(f"the ranks did not start within {SECONDS_TO_START:g} seconds")
     time.sleep(chance.uniform(0, ITERATIONS * SECONDS_PER_ITERATION))
     victim = int((folder / f"rank-{chance.randrange(size)}").read_text())
     try:

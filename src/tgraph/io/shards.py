@@ -113,22 +113,21 @@ class RowsInFile:
         return np.asarray(offsets)
 
     def neighbors(self, edges_at_a_time: int = EDGES_AT_A_TIME) -> Iterator[Array]:
-        """Yield the neighbours, a piece at a time; they are vertex numbers, which was made sure of."""
+        """Yield the neighbours, each piece until the next; they are vertex numbers, which was made sure of."""
         for some in self._pieces(self._mapped.neighbors, edges_at_a_time):
             check_neighbors(self.path, self.direction, some, self._mapped.num_vertices)
             yield some
 
     def weights(self, edges_at_a_time: int = EDGES_AT_A_TIME) -> Iterator[Array]:
-        """Yield the weights, if there are some, a piece at a time."""
+        """Yield the weights, if there are some, each piece until the next."""
         return self._pieces(self._mapped.weights, edges_at_a_time) if self._mapped.weights is not None else iter(())
 
     def _pieces(self, mapped: Array, edges_at_a_time: int) -> Iterator[Array]:
-        """Yield copies of parts of a mapped array; the pages of one are given back before the next."""
+        """Yield parts of a mapped array; the pages of one are given back before the next."""
         for begin in range(0, self.num_arcs, edges_at_a_time):
             end = min(begin + edges_at_a_time, self.num_arcs)
-            some = np.array(mapped[self._first_edge + begin : self._first_edge + end])
+            yield mapped[self._first_edge + begin : self._first_edge + end]
             forget_pages(mapped)
-            yield some
 
 
 def _stored_rows(rows: RowsInFile) -> StoredRows:
