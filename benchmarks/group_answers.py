@@ -2,11 +2,13 @@
 
     python benchmarks/group_answers.py --graphs rmat20 wiki-Vote web-NotreDame --data FOLDER --sizes 1 2 4 8
     python benchmarks/group_answers.py --graphs rmat20 --sizes 4 --namespaces
+    python benchmarks/group_answers.py --graphs rmat20 --sizes 2 4 --memory 48MiB
 
 One process finds every answer first and writes it down. Then groups read the same file, run the same algorithms, and
 every rank compares the values of its own vertices. BFS, SSSP, WCC, CDLP and the user's program must be equal, bit by
 bit; PageRank and HITS, which sum in another order, within the limit of the table. With `--namespaces` every rank runs
-in a network namespace of its own, with its own address (Linux, root, `ip`).
+in a network namespace of its own, with its own address (Linux, root, `ip`). With `--memory` every rank leaves its edges
+in a file and streams them within that budget, and what is not streamed is left out.
 """
 
 from __future__ import annotations
@@ -64,6 +66,9 @@ RUNS: dict[str, tuple[float, Callable[[tg.Graph, int], tg.Result]]] = {  # the l
 }
 
 
+NOT_STREAMED = ("CDLP", "HITS")
+
+
 def write_answers(file: Path, folder: Path) -> None:
     """Let this process find all answers alone."""
     graph = tg.read(file, runtime="numpy")
@@ -74,14 +79,19 @@ def write_answers(file: Path, folder: Path) -> None:
             np.save(folder / f"{name}-{field}.npy", np.asarray(tensor))
 
 
-def compare(file: Path, folder: Path) -> None:
+def runs(memory: str | None) -> dict[str, tuple[float, Callable[[tg.Graph, int], tg.Result]]]:
+    """Return what is run: all, or what streams edges."""
+    return {name: run for name, run in RUNS.items() if memory is None or name not in NOT_STREAMED}
+
+
+def compare(file: Path, folder: Path, memory: str | None) -> None:
     """Be a rank: find all answers with the others, and write how far the own part is from that of one process."""
     hub = int((folder / "hub").read_text())
     with tg.distributed() as group:
-        graph = tg.read(file, runtime="numpy")
+        graph = tg.read(file, runtime="numpy") if memory is None else tg.open(file, memory, "numpy")
         own = slice(graph.first, graph.first + graph.num_own)
         differences = {}
-        for name, (_, run) in RUNS.items():
+        for name, (_, run) in runs(memory).items():
             found, largest = run(graph, hub), 0.0
             for field, tensor in found.fields.items():
                 expected = np.load(folder / f"{name}-{field}.npy", mmap_mode="r")[own]
@@ -126,7 +136,7 @@ def start_group(size: int, in_namespaces: bool, command: list[str]) -> None:
 
 def show(name: str, size: int, seconds: float, differences: dict[str, float]) -> bool:
     """Print a line of the table; return whether all answers are right."""
-    wrong = [run for run, (limit, _) in RUNS.items() if not differences[run] <= limit]
+    wrong = [run for run, found in differences.items() if not found <= RUNS[run][0]]
     shown = " | ".join("equal" if value == 0 else f"{value:.1e}" for value in differences.values())
     print(f"| {name} | {size} | {shown} | {seconds:.0f} |" + (f" WRONG: {wrong}" if wrong else ""), flush=True)
     return not wrong
@@ -139,14 +149,17 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir(), "tgraph-benchmarks"))
     parser.add_argument("--sizes", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--namespaces", action="store_true", help="every rank in a network namespace of its own")
+    parser.add_argument("--memory", default=None, help="the budget of a rank, whose edges stay in a file")
     parser.add_argument("--compare", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.compare is not None:
-        compare(*arguments.compare)
+        compare(*arguments.compare, arguments.memory)
         return
     if arguments.namespaces and (reason := obstacle()) is not None:
         raise SystemExit(reason)
-    print(f"| graph | processes | {' | '.join(RUNS)} | seconds |\n|{'---|' * (len(RUNS) + 3)}")
+    names = runs(arguments.memory)
+    print(f"| graph | processes | {' | '.join(names)} | seconds |\n|{'---|' * (len(names) + 3)}")
+    more = [] if arguments.memory is None else ["--memory", arguments.memory]
     all_right = True
     for name in arguments.graphs:
         files = prepare(name, arguments.cache, arguments.data)
@@ -155,7 +168,7 @@ def main() -> None:
             write_answers(file, Path(folder))
             for size in arguments.sizes:
                 started = time.perf_counter()
-                start_group(size, arguments.namespaces, [__file__, "--compare", str(file), folder])
+                start_group(size, arguments.namespaces, [__file__, "--compare", str(file), folder, *more])
                 differences = json.loads(Path(folder, "differences.json").read_text())
                 all_right &= show(name, size, time.perf_counter() - started, differences)
     raise SystemExit(0 if all_right else "some answers differ")

@@ -131,7 +131,7 @@ class Task:
         assert isinstance(self.graph, FarGraph)
         budget = Budget(self.graph.memory)
         budget.take("vertex data", near_bytes)
-        edges = EdgeStream(self.graph, along, with_weights=False, budget=budget)
+        edges = EdgeStream.of_graph(self.graph, along, with_weights=False, budget=budget)
         edges.cut()
         with self.graph.open_file() as file:
             loader = edges.loader(file)

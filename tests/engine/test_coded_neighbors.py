@@ -187,10 +187,10 @@ def test_offsets_are_not_read_where_they_would_take_what_stays_free(web: tg.Grap
         with stored(web, 1 << 22, neighbors) as far:
             budget.take("vertex data", (1 << 22) - offset_bytes - (1 << 16))  # not even a sixteenth is left
             if neighbors == "plain":
-                EdgeStream(far, "out", False, budget)
+                EdgeStream.of_graph(far, "out", False, budget)
                 continue
             with pytest.raises(MemoryBudgetError, match=r"out offsets needs .*give at least memory=\d+"):
-                EdgeStream(far, "out", False, budget)
+                EdgeStream.of_graph(far, "out", False, budget)
             assert list(budget.parts) == ["vertex data"]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 import tgraph as tg
 from launch import ROOT, launch
+from tgraph.algorithms import BFS
+from user_programs import WidestPath
 
 RANKS = ROOT / "tests" / "ranks"
 BENCHMARKS = ROOT / "benchmarks"
@@ -31,6 +33,28 @@ def test_answers_are_those_of_one_process(size: int) -> None:
     done = launch(size, str(RANKS / "answers.py"))
     assert done.returncode == 0, done.stderr
     assert f"all answers are right on {size}" in done.stdout
+
+
+def test_ranks_that_stream_stay_within_their_budgets(tmp_path: Path) -> None:
+    """A rank has 19 MB of edges and weights in each direction, of which 5 MB are near at most."""
+    graph, file, memory = (
+        tg.generate.rmat(15, 96, seed=1, weights=(1, 9), runtime="numpy"),
+        tmp_path / "g.safetensors",
+        5_000_000,
+    )
+    tg.write(graph, file, reverse=True)
+    ranks = tg.pagerank(graph, tol_l1=0.0, max_iterations=5)
+    expected = {"power iteration": ranks, "bfs": tg.run(BFS(0), graph), "wcc": tg.wcc(graph)}
+    for name, result in {**expected, "widest": tg.run(WidestPath(), graph)}.items():
+        np.save(tmp_path / f"{name}.npy", np.asarray(result.values))
+    done = launch(2, str(RANKS / "streamed.py"), str(file), str(memory))
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "streamed answers are right on 2" in done.stdout
+    options = ("--memory", "5MB", "--out", str(tmp_path / "labels"))
+    done = launch(2, "-m", "tgraph", "wcc", str(file), *options)
+    assert done.returncode == 0, done.stderr
+    labels = pl.concat([pl.read_parquet(part) for part in sorted((tmp_path / "labels").iterdir())])
+    assert labels["labels"].to_list() == expected["wcc"].labels.tolist()
 
 
 def test_a_silent_rank_is_named() -> None:

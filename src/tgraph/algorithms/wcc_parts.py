@@ -14,8 +14,10 @@ import numpy as np
 
 from tgraph.dtypes import index_dtype
 from tgraph.graph import ShardedGraph
-from tgraph.graph.boundary import Boundary
-from tgraph.kernels.cpu.components import smallest_connected
+from tgraph.graph.boundary import Boundary, near_bytes
+from tgraph.graph.local_rows import RowEnds
+from tgraph.kernels.cpu.components import BlockLinks, smallest_connected
+from tgraph.memory import Budget, EdgeStream, FarRows, agreed
 from tgraph.results import Iteration, Result, Trace
 from tgraph.results.sharded import ShardedResult
 from tgraph.runtime import Array
@@ -41,10 +43,8 @@ class _Links:
     """The components of one rank's edges, and the smallest vertex that each knows of."""
 
     def __init__(self, graph: ShardedGraph) -> None:
-        rows = graph.rows("out")
+        rows, self._roots = _link_streamed(graph) if graph.stays_far else _link(graph)
         self._num_own, self._boundary = rows.num_own, Boundary(graph.group, rows)
-        offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
-        self._roots = smallest_connected(offsets, rows.neighbors, is_symmetric=False)
         self._smallest = rows.vertex_numbers(graph.first).astype(index_dtype(graph.num_vertices))  # by root
         self._owners = self._smallest.copy()  # [N + G] the labels as owners know them
         self._last_sent = self._smallest[rows.lent]  # that those know who have own vertices as ghosts
@@ -70,3 +70,37 @@ class _Links:
         np.minimum.at(self._smallest, self._roots[vertices], self.labels[vertices])
         before, self.labels = self.labels, self._smallest[self._roots]
         return int(np.count_nonzero(before != self.labels))
+
+
+def _link(graph: ShardedGraph) -> tuple[RowEnds, Array]:
+    """Return a rank's rows, and the smallest own vertex or ghost that each of these is linked with."""
+    divided = graph.split_rows("out")
+    rows, pieces = divided.rows, divided.pieces
+    offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
+    roots = smallest_connected(offsets, rows.neighbors, is_symmetric=False)
+    if pieces is None:
+        return rows, roots
+    links = BlockLinks(rows.num_local, roots.dtype, roots)
+    _, firsts, lasts = pieces.parts.T
+    links.add_parts(pieces.receivers, firsts, lasts, pieces.neighbors)
+    return rows, links.finish()
+
+
+def _link_streamed(graph: ShardedGraph) -> tuple[RowEnds, Array]:
+    """Do the same with edges that pass by once."""
+    rows = graph.far_rows("out", 0)
+    assert isinstance(rows, FarRows)
+    dtype = index_dtype(rows.num_local)
+
+    def cut() -> EdgeStream:
+        budget, label_bytes = Budget(rows.memory), index_dtype(graph.num_vertices).itemsize
+        budget.take("labels", rows.num_local * (dtype.itemsize + 4 * label_bytes))  # and those before a round
+        budget.take("exchange", near_bytes(rows, label_bytes))
+        edges = rows.stream(False, budget)
+        edges.cut()
+        return edges
+
+    edges, links = agreed(graph.group, cut), BlockLinks(rows.num_local, dtype)
+    for loaded in edges.loader(rows.file).stream(range(len(edges.blocks))):
+        links.add(rows.offsets, loaded.block, loaded.neighbors, is_symmetric=False)
+    return rows, links.finish()

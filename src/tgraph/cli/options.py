@@ -42,7 +42,10 @@ MaxIterations = Annotated[int | None, typer.Option(help="Stop after this many it
 Threads = Annotated[int | None, typer.Option(help="Threads of the CPU kernels; all cores unless given.", min=1)]
 Memory = Annotated[
     str | None,
-    typer.Option(help="For a .safetensors file: leave the edges in it and use no more than this, such as 512MiB."),
+    typer.Option(
+        help="For a .safetensors file: leave the edges in it and use no more than this, such as 512MiB; in a group, on "
+        "every rank."
+    ),
 ]
 CheckpointFolder = Annotated[
     Path | None,

@@ -44,6 +44,11 @@ def run(program: Program, graph: Graph, options: Options) -> Result:
     except NotTranslatableError as error:
         if options.kernel == "fused":
             raise InvalidProgramError(f"kernel='fused' cannot run {type(program).__name__}: {error}") from error
+        if part.stays_far:
+            raise DeclaredGapError(
+                f"{type(program).__name__} does not run on a graph that ranks have opened with memory=: {error}; only "
+                "compiled sweeps, searches to the end and wcc stream edges there: read the graph with tgraph.read"
+            ) from error
         if options.checkpoint is not None:
             raise InvalidArgumentError(
                 f"checkpoint= is for compiled sweeps and monotonic programs; {type(program).__name__} is run in "
@@ -84,13 +89,16 @@ def _find_engine(
         "iterations are counted": not is_sweep and options.max_iterations is not None,
         "a total over all vertices is not compiled for changing ones": not is_sweep and program.total is not None,
         "it has a field called source": "source" in planned.field_names,
+        "streamed edges are only pushed along": not is_sweep and graph.stays_far and options.direction == "pull",
+        "a file without a name is not mapped, so that transfer='zero_copy' has nothing to read from": graph.stays_far
+        and options.transfer == "zero_copy",
     }
     for obstacle, stands in obstacles.items():
         if stands:
             raise NotTranslatableError(obstacle)
     if is_sweep:
         return ShardSweep(planned, graph, state)
-    return ShardSearch(planned, graph, state, active, options.direction)
+    return ShardSearch(planned, graph, state, active, options.direction, options.transfer)
 
 
 def _own_fields(program: Program, graph: ShardedGraph) -> tuple[dict[str, Tensor], Array | None]:

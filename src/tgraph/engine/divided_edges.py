@@ -2,7 +2,8 @@
 
 For programs that override `compute` and say `by_parts`: their tensors have one entry per own vertex. Owners spread the
 values of vertices that others have as ghosts; then every rank reduces the rows of its own vertices with the kernels of
-one machine, on a graph whose vertices are its own ones and the ghosts, which have no rows.
+one machine, on a graph whose vertices are its own ones and the ghosts, which have no rows. Rows of hubs are divided;
+owners hear what the others found for these (`hub_edges`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.frequent import most_frequent
+from tgraph.engine.hub_edges import HubEdges
 from tgraph.graph import Adjacency, Graph
 from tgraph.graph.boundary import Boundary
+from tgraph.graph.hubs import HubPieces
 from tgraph.graph.local_rows import LocalRows
 from tgraph.graph.sharded import PULLED, ShardedGraph
+from tgraph.group import part_ends
 from tgraph.kernels.cpu.cdlp import Propagation
 from tgraph.runtime import Array, Tensor
 
@@ -29,6 +33,8 @@ class _Side:
     rows: LocalRows
     boundary: Boundary
     edges: InMemoryEdges
+    hubs: HubEdges | None
+    hub_rows: Array  # of own hubs
     spread: dict[str, Array]  # [N + G] by element type
     last_sent: dict[str, Array]  # [L]
 
@@ -49,12 +55,28 @@ class DividedEdges(InMemoryEdges):
         """Send `values [N]` along every edge and return what reaches each own vertex, `[N]`."""
         side = self._side(PULLED[along])
         spread = self._spread(side, values)
-        return side.edges.aggregate(spread, reduce, message=message)[: side.rows.num_own]
+        gathered = side.edges.aggregate(spread, reduce, message=message)[: side.rows.num_own]
+        return (
+            gathered if side.hubs is None else self._put(side, gathered, side.hubs.aggregate(spread, reduce, message))
+        )
 
     def most_frequent(self, labels: Tensor) -> Tensor:
         """Return the label that most neighbours of each own vertex have, along both directions, `[N]`."""
         side = self._side("both")
         spread = self._spread(side, labels)
+        found = self._most_frequent(side, spread)
+        if side.hubs is None:
+            return found
+        return self._put(side, found, side.hubs.most_frequent(self.graph.runtime.to_numpy(spread)))
+
+    def _put(self, side: _Side, values: Tensor, of_hubs: Array) -> Tensor:
+        """Return the values of own vertices, with those of own hubs in their places."""
+        runtime = self.graph.runtime
+        new = runtime.asarray(of_hubs.astype(runtime.dtype(values), copy=False))
+        return runtime.index_put(values, runtime.asarray(side.hub_rows), new)
+
+    def _most_frequent(self, side: _Side, spread: Tensor) -> Tensor:
+        """Return the most frequent labels of own vertices along whole rows."""
         if self._kernel == "plain":
             found = most_frequent(side.edges.graph, spread, self._shard.num_vertices)
             return found[: side.rows.num_own]
@@ -74,6 +96,8 @@ class DividedEdges(InMemoryEdges):
         modelled = 0
         for side in self._sides.values():
             modelled, side.boundary.modelled_bytes = modelled + side.boundary.modelled_bytes, 0
+            if side.hubs is not None:
+                modelled, side.hubs.modelled_bytes = modelled + side.hubs.modelled_bytes, 0
         sums = group.share(np.array([sent, modelled])).sum(axis=0).tolist()
         return {"sent": sums[0], "modelled": sums[1]}
 
@@ -92,17 +116,28 @@ class DividedEdges(InMemoryEdges):
     def _side(self, direction: str) -> _Side:
         direction = direction if self._shard.directed else "out"
         if direction not in self._sides:
-            rows = self._shard.rows(direction)
+            divided = self._shard.split_rows(direction)
+            rows, pieces = divided.rows, divided.pieces
             boundary = Boundary(self._shard.group, rows)
-            edges = InMemoryEdges(_local_graph(self._shard, rows), "pull", {}, self._kernel)
-            self._sides[direction] = _Side(rows, boundary, edges, {}, {})
+            offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
+            edges = self._local_edges(offsets, rows.neighbors, rows.weights)
+            hubs = None if pieces is None else HubEdges(self._shard, pieces, self._hub_edges(rows.num_local, pieces))
+            own = np.empty(0, np.int64) if pieces is None else pieces.own_rows.astype(np.int64)
+            self._sides[direction] = _Side(rows, boundary, edges, hubs, own, {}, {})
         return self._sides[direction]
 
+    def _hub_edges(self, num_local: int, pieces: HubPieces) -> InMemoryEdges:
+        """Return the pieces as rows of own vertices and ghosts, those of all others are empty."""
+        lengths = np.zeros(num_local, np.int64)
+        lengths[pieces.local] = np.diff(pieces.offsets)
+        owners = np.repeat(pieces.local, np.diff(pieces.offsets))
+        order = np.argsort(owners, kind="stable")
+        weights = None if pieces.weights is None else pieces.weights[order]
+        return self._local_edges(part_ends(lengths), pieces.neighbors[order], weights)
 
-def _local_graph(graph: ShardedGraph, rows: LocalRows) -> Graph:
-    """Return a graph of the own vertices and ghosts with these rows, which are those of every direction."""
-    runtime = graph.runtime
-    offsets = np.concatenate([rows.offsets, np.full(rows.ghosts.size, rows.offsets[-1])])
-    weights = None if rows.weights is None else runtime.asarray(rows.weights)
-    adjacency = Adjacency(runtime, runtime.asarray(offsets), runtime.asarray(rows.neighbors), weights)
-    return Graph(adjacency, directed=False, num_edges=rows.num_arcs)
+    def _local_edges(self, offsets: Array, neighbors: Array, weights: Array | None) -> InMemoryEdges:
+        """Return the edges of a graph of own vertices and ghosts with these rows, those of every direction."""
+        runtime = self.graph.runtime
+        given = None if weights is None else runtime.asarray(weights)
+        adjacency = Adjacency(runtime, runtime.asarray(offsets), runtime.asarray(neighbors), given)
+        return InMemoryEdges(Graph(adjacency, directed=False, num_edges=neighbors.size), "pull", {}, self._kernel)

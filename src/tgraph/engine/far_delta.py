@@ -144,9 +144,9 @@ class FarDelta(FarRun):
         if far.size:
             far = far[pending.amounts[far] >= WAITING_PART * pending.amounts[far[0]]]
         firsts = [self._units[unit][0] for unit in far.tolist()]
-        ways = self._ways(loader, firsts, pending.requests[far], pending.page_bytes[far])
+        ways = self._transfers.ways(loader, firsts, pending.requests[far], pending.page_bytes[far])
         ways = [way if len(self._units[unit]) == 1 else "filter" for way, unit in zip(ways, far.tolist(), strict=True)]
-        touched = self._touched(loader, firsts, ways, pending.page_bytes[far])
+        touched = self._transfers.touched(loader, firsts, ways, pending.page_bytes[far])
         self._send(loader, pending, np.concatenate([near, far]), ["filter"] * near.size + ways)
         return touched
 

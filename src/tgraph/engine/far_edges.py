@@ -97,7 +97,7 @@ class FarEdges(InMemoryEdges):
     def _open(self, side: str, weighted: bool, part: float) -> tuple[EdgeStream, BlockLoader]:
         """Return the blocks of one side, in a part of what is left of the budget."""
         try:
-            edges = EdgeStream(self._far_graph, side, weighted, self._budget)
+            edges = EdgeStream.of_graph(self._far_graph, side, weighted, self._budget)
             edges.cut(part)
         except MemoryBudgetError:
             release_stream(self._budget, side)

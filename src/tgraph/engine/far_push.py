@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from tgraph.engine.far_runs import FarRun
 from tgraph.kernels.cpu.fused.block_push import BlockPush, MarkedRows, can_push_blocks
 from tgraph.kernels.cpu.fused.bounded_pull import BoundedPull, can_pull_bounded
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.memory import BlockLoader, FarFile, FarGraph, LoadedBlock
+from tgraph.memory import BlockLoader, EdgeStream, FarFile, FarGraph, LoadedBlock
 from tgraph.memory.transfer.compact import JOINED_BYTES
 from tgraph.memory.vertex_cache import VertexCache
 from tgraph.program import Plan, State
@@ -89,16 +88,13 @@ class FarPush(FarRun):
         return True
 
     def _count(self, marks: Array) -> MarkedRows:
-        return self._kernel.count(marks, self._edges.blocks, *self._edges.place_of_rows, JOINED_BYTES)
+        return count_rows(self._kernel, marks, self._edges)
 
     def _push_blocks(self, loader: BlockLoader, counts: MarkedRows, cache: VertexCache | None) -> dict[str, int]:
         """Let the active vertices send; return what the system will have read in place."""
-        blocks, touched = self._stream(loader, counts)
+        blocks, touched = self._transfers.stream(loader, counts, self._kernel.active)
         for loaded in blocks:
-            if loaded.rows is None:
-                self._push_while_near(loaded)
-            else:
-                self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+            push_loaded(self._kernel, loaded)
             if cache is not None:
                 cache.offer(loaded)
         return touched
@@ -106,21 +102,13 @@ class FarPush(FarRun):
     def _pull_blocks(self, loader: BlockLoader, counts: MarkedRows) -> dict[str, int]:
         """Let those who are marked as active look at their neighbours; return what the system will have read."""
         assert self._pull is not None
-        blocks, touched = self._stream(loader, counts)
+        blocks, touched = self._transfers.stream(loader, counts, self._kernel.active)
         for loaded in blocks:
             if loaded.rows is None:
                 self._pull.pull(loaded.block, loaded.neighbors, self._kernel.coming)
             else:
                 self._pull.pull_rows(loaded.rows, loaded.neighbors, self._kernel.coming)
         return touched
-
-    def _stream(self, loader: BlockLoader, counts: MarkedRows) -> tuple[Iterator[LoadedBlock], dict[str, int]]:
-        """Move the rows of those that are marked as active, whole blocks or these rows alone."""
-        numbers = np.flatnonzero(counts.edges)
-        named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
-        ways = self._ways(loader, named, counts.requests[numbers], page_bytes)
-        touched = self._touched(loader, named, ways, page_bytes)
-        return loader.stream(named, ways, self._kernel.active), touched
 
     def _find_receivers(self, loader: BlockLoader, senders: MarkedRows) -> MarkedRows | None:
         """Return what the rows of all who may still receive take, and mark these instead of the active vertices.
@@ -149,15 +137,7 @@ class FarPush(FarRun):
         numbers = [number for number in np.flatnonzero(counts.edges).tolist() if not loader.is_kept(number)]
         whole, pages, _ = self._edges.bytes_to_move(numbers, counts.requests[numbers], counts.page_bytes[numbers])
         moved = np.minimum(whole, pages) if self._edges.moves_rows else whole
-        return float(moved.sum()) / self._link.bytes_per_second
-
-    def _push_while_near(self, loaded: LoadedBlock) -> None:
-        """Let the active vertices of a block send, and those that they make active, while these are many."""
-        sent = self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
-        for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
-            if self._kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
-                break
-            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+        return float(moved.sum()) / self._transfers.link.bytes_per_second
 
     def _push_cached(self, cache: VertexCache | None) -> dict[str, int]:
         """Let the active vertices whose rows are cached send; return how many these are."""
@@ -167,3 +147,22 @@ class FarPush(FarRun):
         if rows.rows.size:
             self._kernel.push_rows(rows, neighbors, weights)
         return {"cached_rows": rows.rows.size}
+
+
+def count_rows(kernel: BlockPush, marks: Array, edges: EdgeStream) -> MarkedRows:
+    """Return what the rows of marked vertices would take, for every block."""
+    return kernel.count(marks, edges.blocks, *edges.place_of_rows, JOINED_BYTES)
+
+
+def push_loaded(kernel: BlockPush, loaded: LoadedBlock) -> None:
+    """Let the active vertices of what has come near send; of whole blocks also those that they make active, while these
+    are many.
+    """
+    if loaded.rows is not None:
+        kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+        return
+    sent = kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+    for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
+        if kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
+            break
+        kernel.push(loaded.block, loaded.neighbors, loaded.weights)

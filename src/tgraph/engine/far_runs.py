@@ -10,11 +10,11 @@ from typing import Any
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
+from tgraph.engine.transfers import Transfers
 from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
-from tgraph.memory import BlockLoader, Budget, EdgeStream, FarFile, FarGraph, link_for
+from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
-from tgraph.memory.transfer import TRANSFERS, choose_transfers, smallest_block_bytes
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
@@ -37,7 +37,7 @@ class FarRun:
         self._budget = Budget(graph.memory)
         self._budget.take("fields", sum(array.nbytes for array in self._fields.values()))
         direction, in_place = direction if graph.directed else "out", transfer == "zero_copy"
-        self._edges = EdgeStream(graph, direction, uses_weights, self._budget, in_place)
+        self._edges = EdgeStream.of_graph(graph, direction, uses_weights, self._budget, in_place)
         self.checkpoint: Checkpoint | None = None
         self.gives_way = False  # to another schedule that would end sooner
 
@@ -83,36 +83,8 @@ class FarRun:
         """Take the numbers of a checkpoint over."""
 
     def _cut(self, transfer: str, cached: float = 0.0) -> None:
-        """Cut the edges into blocks for a way of transfer; with `hybrid`, for the choice that the link makes."""
-        self._transfer, self._link = transfer, link_for(self._graph.path)
-        in_rows_from = {"filter": math.inf, "hybrid": smallest_block_bytes(self._link, self._edges.num_arrays)}
-        all_in_rows = transfer not in in_rows_from
-        self._edges.cut(cached=cached, in_rows_from=in_rows_from.get(transfer, 0.0), all_in_rows=all_in_rows)
-
-    def _ways(self, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array) -> list[str]:
-        """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
-
-        `requests` and `page_bytes` are what the active rows of each would take of the neighbours. A block that will
-        stay near is moved whole, which happens only once.
-        """
-        if self._transfer != "hybrid":
-            return [self._transfer] * len(numbers)
-        if not self._edges.moves_rows:
-            return ["filter"] * len(numbers)
-        block_bytes, page_bytes, touched = self._edges.bytes_to_move(numbers, requests, page_bytes)
-        requests = requests * self._edges.num_arrays
-        chosen = choose_transfers(self._link, block_bytes, requests, page_bytes, touched)
-        return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
-
-    def _touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:
-        """Return the bytes that the system will read for blocks that are used in place."""
-        sizes = zip(numbers, ways, self._with_weights(page_bytes).tolist(), strict=True)
-        touched = sum(int(size) for number, way, size in sizes if way == "zero_copy" and not loader.is_kept(number))
-        return {"zero_copy": touched} if touched else {}
-
-    def _with_weights(self, neighbor_bytes: Array) -> Array:
-        """Return the bytes of edges whose neighbours take so many."""
-        return neighbor_bytes * (self._edges.edge_bytes / self._edges.place_of_rows[1])
+        """Cut the edges into blocks for a way of transfer."""
+        self._transfers = Transfers(self._edges, link_for(self._graph.path), transfer, cached)
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         """End an iteration."""

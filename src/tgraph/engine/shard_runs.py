@@ -11,23 +11,22 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import asdict, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tgraph.engine.edges import InMemoryEdges
 from tgraph.engine.fused import describe
+from tgraph.engine.shard_edges import NearEdges, StreamedEdges
 from tgraph.graph import Adjacency, Graph
-from tgraph.graph.boundary import Boundary
-from tgraph.graph.hubs import REDUCE, HubPieces, SplitRows
-from tgraph.graph.local_rows import LocalRows
+from tgraph.graph.boundary import Boundary, near_bytes
+from tgraph.graph.hubs import HubPieces
+from tgraph.graph.local_rows import RowEnds
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.group import Group
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep, makes_messages
-from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
-from tgraph.layout.partition.by_edges import cut_by_edges
+from tgraph.memory import FarRows, agreed
 from tgraph.memory.checkpoint import fingerprint
 from tgraph.memory.group_checkpoint import GroupCheckpoint, divided_fingerprint
 from tgraph.program import Plan, State
@@ -36,6 +35,7 @@ from tgraph.results.progress import Progress
 from tgraph.runtime import Array
 
 VERTEX_NUMBERS = "source"  # a field here, because rows have local ones
+MOVED = "sent", "modelled", "read"  # bytes of an iteration; the last where edges are streamed
 ASYNCHRONOUS_BLOCKS = 64  # of an asynchronous sweep: each sees the new values of those before it
 
 
@@ -44,13 +44,13 @@ class ShardRun:
 
     _kernel: Any
 
-    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str) -> None:
+    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, side: str, transfer: str) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         self._group: Group = graph.group
         self._kernel_program = describe_local(planned, graph, state)
-        divided = self._divided_rows(side)
-        self._rows: LocalRows = divided.rows
-        self._pieces: HubPieces | None = divided.pieces
+        self._pieces: HubPieces | None = None
+        self._edges = self._find_edges(side, transfer)
+        self._rows, self._pieces = self._edges.rows, self._edges.pieces
         self._boundary = Boundary(self._group, self._rows)
         self._boundaries = [self._boundary]
         self._names = tuple(state.fields)
@@ -58,11 +58,26 @@ class ShardRun:
         self._sent_before = self._group.sent_bytes
         self._checkpoint: GroupCheckpoint | None = None
 
-    def _divided_rows(self, side: str) -> SplitRows:
-        """Return the rows of one side, those of hubs divided unless the reduction asks how long they are."""
-        if self._program.reduce in REDUCE:
-            return self._graph.split_rows(side)
-        return SplitRows(self._graph.rows(side), None)
+    def _find_edges(self, side: str, transfer: str) -> NearEdges | StreamedEdges:
+        """Return the edges of one side, in memory or streamed; all ranks have them in the same way."""
+        weighted = self._kernel_program.weighted
+        if not self._graph.stays_far:
+            return NearEdges(self._graph.split_rows(side), weighted)
+        own_bytes = sum(self._graph.runtime.to_numpy(field).nbytes for field in self._state.fields.values())
+        rows = self._graph.far_rows(side, own_bytes)
+        assert isinstance(rows, FarRows)
+        return agreed(self._group, lambda: StreamedEdges(rows, weighted, self._near_bytes(rows), transfer))
+
+    def _near_bytes(self, rows: RowEnds) -> dict[str, int]:
+        """Return how many bytes of vertex data a run holds, and for what."""
+        dtypes, asked = self._kernel_program.field_dtypes, {VERTEX_NUMBERS, *self._read_of_ghosts()}
+        fields = sum((rows.num_local if name in asked else rows.num_own) * dtypes[name].itemsize for name in dtypes)
+        widest = max(dtype.itemsize for dtype in (*dtypes.values(), self._kernel_program.message_dtype))
+        return {"fields": fields, "exchange": near_bytes(rows, widest), "computing": self._scratch_bytes(rows)}
+
+    def _scratch_bytes(self, rows: RowEnds) -> int:
+        """Return how many bytes beside the fields the kernel holds."""
+        raise NotImplementedError
 
     def _take_field(self, name: str) -> Array:
         """Return a field's values, with room for those of ghosts where these are read; they leave the state."""
@@ -76,10 +91,6 @@ class ShardRun:
     def _read_of_ghosts(self) -> Collection[str]:
         """Return the fields whose values at other ranks' vertices this rank reads."""
         return self._kernel_program.field_dtypes
-
-    @property
-    def _edges(self) -> tuple[Array, Array | None]:
-        return self._rows.neighbors, self._rows.weights if self._kernel_program.weighted else None
 
     def resume(self, folder: str | os.PathLike[str], trace: Trace) -> None:
         """Note from now on how far the run is; go on from there if the same run was ended before."""
@@ -135,13 +146,13 @@ class ShardRun:
         self._boundary.modelled_bytes += numbers.nbytes * (self._group.size - 1)
         return self._group.share(numbers)
 
-    def _take_sent(self) -> tuple[int, int]:
-        """Return the bytes that this rank has sent since the last call, and those that the model says."""
+    def _take_moved(self) -> tuple[int, ...]:
+        """Return the bytes that this rank has sent since the last call, those that the model says, and those read."""
         sent, self._sent_before = self._group.sent_bytes - self._sent_before, self._group.sent_bytes
         modelled = 0
         for boundary in self._boundaries:
             modelled, boundary.modelled_bytes = modelled + boundary.modelled_bytes, 0
-        return sent, modelled
+        return (sent, modelled, *([self._edges.take_read()] if isinstance(self._edges, StreamedEdges) else []))
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration, saves: bool) -> None:
         """End an iteration; save it if rank 0 wanted to."""
@@ -157,13 +168,11 @@ class ShardSweep(ShardRun):
     """All vertices are active: every iteration goes through all rows of the edges that messages come along."""
 
     def __init__(self, planned: Plan, graph: ShardedGraph, state: State) -> None:
-        super().__init__(planned, graph, state, PULLED[planned.program.along])
-        rows = self._rows
-        self._kernel = BlockSweep(self._kernel_program, rows.offsets, rows.no_edges, self._fields, rows.num_local)
-        per_block = -(-rows.neighbors.size // (ASYNCHRONOUS_BLOCKS if planned.program.asynchronous else 1))
-        self._blocks = cut_by_edges(rows.offsets, max(per_block, 1))
-        if self._pieces is not None:
-            self._blocks = cut_out(self._blocks, rows.offsets, self._pieces.own_rows)
+        super().__init__(planned, graph, state, PULLED[planned.program.along], "filter")
+        rows, no_edges = self._rows, self._edges.no_edges
+        self._kernel = BlockSweep(self._kernel_program, rows.offsets, no_edges, self._fields, rows.num_local)
+        if isinstance(self._edges, NearEdges) and planned.program.asynchronous:
+            self._edges.cut(ASYNCHRONOUS_BLOCKS)
         self._last_sent: dict[str, Array] = {}
         self._total: float | None = None  # that a checkpoint says
 
@@ -174,6 +183,9 @@ class ShardSweep(ShardRun):
         names = {name.removeprefix("target_") for name in program.parameters["message"]}
         asked = program.sent_fields if self._pieces is None else names  # who has a piece needs what its hub has
         return [name for name in program.field_dtypes if name in asked]
+
+    def _scratch_bytes(self, rows: RowEnds) -> int:
+        return BlockSweep.scratch_bytes(self._kernel_program, rows.num_local, rows.num_arcs)
 
     def _numbers(self) -> dict[str, float]:
         return {"total": self._kernel.total}
@@ -186,24 +198,22 @@ class ShardSweep(ShardRun):
         graph, kernel = self._graph, self._kernel
         kernel.prepare()
         self._spread(everything=True)
-        self._take_sent()
+        self._take_moved()
         kernel.total = self._sums(kernel.total)[0]
         if self._total is not None:
             kernel.total = self._total  # the same number added in another order may differ in its last digits
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
-            neighbors, weights = self._edges
             incoming = self._reduce_hubs()
-            for block in self._blocks:
-                edges = slice(block.first_edge, block.last_edge)
-                kernel.sweep(block, neighbors[edges], None if weights is None else weights[edges])
-            for row, came in incoming:
-                kernel.close_row(row, came, self._rows.no_edges)
+            for loaded in self._edges.blocks():
+                kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
+            for row, came, num_edges in incoming:
+                kernel.close_row(row, came, num_edges, self._edges.no_edges)
             residual = kernel.end()
             self._spread()
-            numbers = (residual, kernel.total, *self._take_sent(), self._wants_to_save)
-            self._state.residual, kernel.total, *sums, saves = self._sums(*numbers)
-            moved = {"sent": int(sums[0]), "modelled": int(sums[1])}
+            numbers = (residual, kernel.total, self._wants_to_save, *self._take_moved())
+            self._state.residual, kernel.total, saves, *sums = self._sums(*numbers)
+            moved = dict(zip(MOVED, map(int, sums), strict=False))
             seconds, size = time.perf_counter() - started, (graph.num_vertices, graph.num_arcs)
             self._record(trace, progress, Iteration("pull", *size, seconds, self._state.residual, moved), saves > 0)
             if self._program.is_done(self._state.iteration, self._state.residual):
@@ -225,41 +235,25 @@ class ShardSweep(ShardRun):
             if last is None:
                 self._last_sent[name] = array[self._rows.lent]
 
-    def _reduce_hubs(self) -> list[tuple[int, Any]]:
-        """Return the rows of own hubs, and what all ranks together have reduced for them."""
-        pieces = self._pieces
+    def _reduce_hubs(self) -> list[tuple[int, Any, int]]:
+        """Return the rows of own hubs, what all ranks together have reduced for them, and how many edges these had."""
+        pieces, reduce = self._pieces, self._program.reduce
         if pieces is None:
             return []
+        degrees = pieces.degrees[pieces.own].tolist()
+        if reduce == "count":
+            return list(zip(pieces.own_rows.tolist(), [0] * len(degrees), degrees, strict=True))
         _, firsts, lasts = pieces.parts.T
         partials = self._kernel.reduce_parts(pieces.receivers, firsts, lasts, pieces.neighbors, pieces.weights)
-        found = pieces.reduced(partials, self._program.reduce)
-        return list(zip(pieces.own_rows.tolist(), self._to_owners(pieces, found, self._program.reduce), strict=True))
+        found = self._to_owners(pieces, pieces.reduced(partials, reduce), reduce)
+        return list(zip(pieces.own_rows.tolist(), found, degrees, strict=True))
 
     def _sums(self, *numbers: float) -> list[float]:
         """Return the sums over all ranks, added in their order."""
         return np.cumsum(self._share(np.array(numbers, np.float64)), axis=0)[-1].tolist()
 
 
-def cut_out(blocks: list[Block], offsets: Array, rows: Array) -> list[Block]:
-    """Return blocks without some rows, ascending, that are empty.
-
-    >>> some = cut_out([Block(0, 3, 0, 5)], np.array([0, 2, 2, 5]), np.array([1]))
-    >>> [(block.first_row, block.last_row, block.first_edge, block.last_edge) for block in some]
-    [(0, 1, 0, 2), (2, 3, 2, 5)]
-    """
-    left = []
-    for block in blocks:
-        inside = rows[(rows >= block.first_row) & (rows < block.last_row)].tolist()
-        if not inside:
-            left.append(block)
-            continue
-        for first, last in pairwise([block.first_row - 1, *inside, block.last_row]):
-            if last > first + 1:
-                left.append(Block(first + 1, last, int(offsets[first + 1]), int(offsets[last])))
-    return left
-
-
-def with_room(own: Array, rows: LocalRows) -> Array:
+def with_room(own: Array, rows: RowEnds) -> Array:
     """Return the values of own vertices with room for those of the ghosts of some rows behind them."""
     return np.concatenate([own, np.empty(rows.ghosts.size, own.dtype)])
 

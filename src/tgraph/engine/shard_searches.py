@@ -18,14 +18,13 @@ import numpy as np
 
 from tgraph.dtypes import identity
 from tgraph.engine.schedule import WaveDirection, choose_direction
-from tgraph.engine.shard_runs import VERTEX_NUMBERS, ShardRun, with_room
+from tgraph.engine.shard_runs import MOVED, VERTEX_NUMBERS, ShardRun, with_room
 from tgraph.graph.boundary import Boundary, improve
 from tgraph.graph.hubs import SplitRows
-from tgraph.graph.local_rows import LocalRows
+from tgraph.graph.local_rows import RowEnds
 from tgraph.graph.sharded import PULLED, ShardedGraph
 from tgraph.kernels.cpu.fused.block_pull import ValuePull, WavePull, as_bitmap, count_marked, is_wave_program
 from tgraph.kernels.cpu.fused.block_push import BlockPush, ListedRows, can_push_blocks
-from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.fused.pieces import KernelProgram
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
 from tgraph.program import Plan, State
@@ -37,8 +36,16 @@ from tgraph.runtime import Array
 class ShardSearch(ShardRun):
     """Vertices that changed are active: they send along their own edges, or others look at them."""
 
-    def __init__(self, planned: Plan, graph: ShardedGraph, state: State, active: Array | None, direction: str) -> None:
-        super().__init__(planned, graph, state, planned.program.along)
+    def __init__(
+        self,
+        planned: Plan,
+        graph: ShardedGraph,
+        state: State,
+        active: Array | None,
+        direction: str,
+        transfer: str,
+    ) -> None:
+        super().__init__(planned, graph, state, planned.program.along, transfer)
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError(
                 "update does more than the reduction, or a message asks what the receiver has so far"
@@ -46,15 +53,19 @@ class ShardSearch(ShardRun):
         rows = self._rows
         mask = np.zeros(rows.num_local, np.bool_)
         mask[: rows.num_own] = True if active is None else active
-        self._kernel = BlockPush(self._kernel_program, rows.offsets, rows.no_edges, self._fields, mask)
+        self._kernel = BlockPush(self._kernel_program, rows.offsets, self._edges.no_edges, self._fields, mask)
         self._main = self._fields[self._kernel_program.main_field]
         self._pulled_side = PULLED[planned.program.along]
-        self._direction = direction if direction != "auto" or graph.has_rows(self._pulled_side) else "push"
+        may_pull = graph.has_rows(self._pulled_side) and not self._edges.is_streamed
+        self._direction = direction if direction != "auto" or may_pull else "push"
         self._num_arcs = graph.num_arcs * (2 if planned.program.along == "both" and graph.directed else 1)
         self._schedule = WaveDirection(graph.num_vertices, self._num_arcs)
         self._wave: WavePull | None = None
         self._pulled: tuple[SplitRows, Boundary] | None = None
         self._pulled_values: PulledValues | None = None
+
+    def _scratch_bytes(self, rows: RowEnds) -> int:
+        return BlockPush.scratch_bytes(rows.num_local)
 
     def _own_arrays(self) -> dict[str, Array]:
         return {**super()._own_arrays(), "active vertices": self._kernel.active[: self._rows.num_own]}
@@ -66,7 +77,7 @@ class ShardSearch(ShardRun):
                 self._boundary.spread(field, None)
         self._main[self._rows.num_own :] = identity(self._program.reduce, self._main.dtype)  # anything is better
         self._wave = self._find_wave()
-        self._take_sent()
+        self._take_moved()
         vertices, edges = self._sums(*self._count_active())
         while vertices:
             started = time.perf_counter()
@@ -78,11 +89,10 @@ class ShardSearch(ShardRun):
             else:
                 self._push()
             self._kernel.end()
-            numbers = self._sums(*self._count_active(), *self._take_sent(), self._wants_to_save)
-            moved, seconds = {"sent": numbers[2], "modelled": numbers[3]}, time.perf_counter() - started
-            done = Iteration(direction, vertices, edges, seconds, None, moved)
-            self._record(trace, progress, done, numbers[4] > 0)
-            vertices, edges = numbers[:2]
+            counts, before = self._count_active(), (vertices, edges)
+            vertices, edges, saves, *sums = self._sums(*counts, self._wants_to_save, *self._take_moved())
+            moved, seconds = dict(zip(MOVED, sums, strict=False)), time.perf_counter() - started
+            self._record(trace, progress, Iteration(direction, *before, seconds, None, moved), saves > 0)
         return True
 
     def _choose(self, num_active: int, num_edges: int) -> str:
@@ -97,7 +107,7 @@ class ShardSearch(ShardRun):
         """Let active vertices send, and ghosts that became better tell their owners."""
         rows, kernel = self._rows, self._kernel
         active_hubs = self._spread_hubs()
-        kernel.push(Block(0, rows.num_own, 0, rows.neighbors.size), *self._edges)
+        self._edges.push(kernel)
         if self._pieces is not None and active_hubs is not None:
             kernel.push_rows(active_hubs, self._pieces.neighbors, self._pieces.weights)
         ghosts = kernel.coming[rows.num_own :]
@@ -153,7 +163,7 @@ class ShardSearch(ShardRun):
         """Return the rows by which vertices receive, and their boundary; all ranks ask in the same iteration."""
         if self._pulled is None:
             before = self._group.sent_bytes
-            divided = self._divided_rows(self._pulled_side)
+            divided = self._graph.split_rows(self._pulled_side)
             self._sent_before += self._group.sent_bytes - before  # reading is no part of the iteration
             if divided.rows is not self._rows:
                 self._boundaries.append(Boundary(self._group, divided.rows))
@@ -169,7 +179,7 @@ class ShardSearch(ShardRun):
             self._pulled_values = PulledValues(self._kernel_program, divided, boundary, fields, self._main)
         return self._pulled_values
 
-    def _spread_fields(self, rows: LocalRows, boundary: Boundary) -> dict[str, Array]:
+    def _spread_fields(self, rows: RowEnds, boundary: Boundary) -> dict[str, Array]:
         """Return the fields with other ghosts behind the own vertices; the main one is spread before every pull."""
         fields = {}
         for name, field in self._fields.items():
@@ -183,8 +193,8 @@ class ShardSearch(ShardRun):
 
     def _find_wave(self) -> WavePull | None:
         """Return the kernel for one value that travels at a time, if that is what the program does from here on."""
-        if not is_wave_program(self._kernel_program):
-            return None
+        if self._edges.is_streamed or not is_wave_program(self._kernel_program):
+            return None  # where edges are streamed, vertices send early
         values = self._main[: self._rows.num_own][self._kernel.active[: self._rows.num_own]]
         first = values[:1] if values.size else np.zeros(1, self._main.dtype)
         firsts, counts = self._share(first), self._share(np.array([values.size, np.any(values != first)]))

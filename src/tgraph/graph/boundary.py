@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tgraph.graph.local_rows import LocalRows
+from tgraph.graph.local_rows import RowEnds
 from tgraph.group import Group, part_ends
 from tgraph.runtime import Array
 
@@ -40,10 +40,15 @@ def mark_bytes(num_ghosts: Array, num_marked: Array) -> Array:
     return HEADER_BYTES + np.minimum(-(-num_ghosts // 8), num_marked * POSITION.itemsize)
 
 
+def near_bytes(rows: RowEnds, value_bytes: int) -> int:
+    """Return the bytes that a rank holds at most while values travel: what went before, what goes and what comes."""
+    return rows.lent.size * (4 * value_bytes + 2) + rows.ghosts.size * value_bytes
+
+
 class Boundary:
     """The ghosts of one rank's rows."""
 
-    def __init__(self, group: Group, rows: LocalRows) -> None:
+    def __init__(self, group: Group, rows: RowEnds) -> None:
         self._group, self._rows = group, rows
         self._ghost_ends, self._lent_ends = part_ends(rows.ghost_counts), part_ends(rows.lent_counts)
         self._others = [rank for rank in range(group.size) if rank != group.rank]

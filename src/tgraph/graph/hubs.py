@@ -21,7 +21,8 @@ HUB_SHARE = 0.25  # of the edges that a rank has on average
 FEWEST_EDGES = 1 << 14  # of a hub: dividing shorter rows costs more than it saves
 PIECE_EDGES = 1 << 14  # at most, that one thread reduces at a time
 
-REDUCE = {"sum": np.add, "min": np.minimum, "max": np.maximum, "any": np.logical_or}
+REDUCE = {"sum": np.add, "mean": np.add, "min": np.minimum, "max": np.maximum, "any": np.logical_or}
+"""What joins reductions of pieces; those of a mean are sums, and a count is the number of edges."""
 
 
 def hub_edges(num_arcs: int, size: int) -> int:

@@ -23,12 +23,10 @@ EDGES_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True)
-class LocalRows:
-    """Rows `[N]` with local neighbours."""
+class RowEnds:
+    """Where rows `[N]` with local neighbours begin, and whom they name; the edges themselves may be anywhere."""
 
     offsets: Array  # [N+1] int64
-    neighbors: Array  # [E] local ids: below N own vertices, from N on ghosts
-    weights: Array | None  # [E]
     ghosts: Array  # [G] vertex numbers, ascending
     ghost_counts: Array  # [P] of every rank
     lent: Array  # [L] local ids of own vertices, for rank 0, for rank 1, ...
@@ -47,7 +45,24 @@ class LocalRows:
     @property
     def num_arcs(self) -> int:
         """The number of edges."""
-        return self.neighbors.size
+        return int(self.offsets[-1])
+
+    @property
+    def num_bytes(self) -> int:
+        """The bytes of all arrays."""
+        return self.offsets.nbytes + self.ghosts.nbytes + self.lent.nbytes
+
+    def vertex_numbers(self, first: int) -> Array:
+        """Return the vertex number of every own vertex and ghost, `[N + G] int64`; own ones begin at `first`."""
+        return np.concatenate([np.arange(first, first + self.num_own), self.ghosts], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class LocalRows(RowEnds):
+    """Rows `[N]` in memory."""
+
+    neighbors: Array  # [E] local ids: below N own vertices, from N on ghosts
+    weights: Array | None  # [E]
 
     @property
     def no_edges(self) -> tuple[Array, Array | None]:
@@ -57,22 +72,22 @@ class LocalRows:
     @property
     def num_bytes(self) -> int:
         """The bytes of all arrays."""
-        arrays = (self.offsets, self.neighbors, self.weights, self.ghosts, self.lent)
-        return sum(array.nbytes for array in arrays if array is not None)
-
-    def vertex_numbers(self, first: int) -> Array:
-        """Return the vertex number of every own vertex and ghost, `[N + G] int64`; own ones begin at `first`."""
-        return np.concatenate([np.arange(first, first + self.num_own), self.ghosts], dtype=np.int64)
+        return super().num_bytes + self.neighbors.nbytes + (0 if self.weights is None else self.weights.nbytes)
 
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Rows that are still in a file: something that needs no neighbours asks for their offsets alone."""
+    """Rows that are still in a file: something that needs no neighbours asks for their offsets alone.
+
+    Where edges stay in files, `load` raises, and `find_far` gives the rows that can be streamed, which all ranks make
+    together at its first call; it is told how many bytes of vertex data are near already.
+    """
 
     read_offsets: Callable[[], Array]  # [N+1] int64
     load: Callable[[], LocalRows]  # all ranks call it
     num_arcs: int
     no_edges: tuple[Array, Array | None]  # neighbours and weights of no edge, for their types
+    find_far: Callable[[int], RowEnds] | None = None
 
     @property
     def offsets(self) -> Array:
@@ -92,10 +107,15 @@ def make_local(group: Group, bounds: Array, offsets: Array, neighbors: Array, we
     """
     first, num_own = int(bounds[group.rank]), int(bounds[group.rank + 1] - bounds[group.rank])
     ghosts, local = _renumber(neighbors, first, num_own, int(bounds[-1]))
+    return LocalRows(offsets, *find_lent(group, bounds, ghosts), local, weights)
+
+
+def find_lent(group: Group, bounds: Array, ghosts: Array) -> tuple[Array, Array, Array, Array]:
+    """Return ghosts and their counts, and own vertices that others have as ghosts and theirs. All ranks call it."""
+    first, num_own = int(bounds[group.rank]), int(bounds[group.rank + 1] - bounds[group.rank])
     ghost_counts = np.diff(np.searchsorted(ghosts, bounds))
     asked, lent_counts = exchange_uneven(group, ghosts, ghost_counts)
-    lent = (asked - first).astype(local.dtype, copy=False)
-    return LocalRows(offsets, local, weights, ghosts, ghost_counts, lent, lent_counts)
+    return ghosts, ghost_counts, (asked - first).astype(index_dtype(num_own + ghosts.size), copy=False), lent_counts
 
 
 def turn(group: Group, bounds: Array, rows: LocalRows) -> LocalRows:

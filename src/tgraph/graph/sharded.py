@@ -7,7 +7,7 @@ incoming ones, or both, as they are needed. `num_vertices`, `num_edges` and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +21,7 @@ from tgraph.graph.division import bounds_by_degrees, exchange_labels
 from tgraph.graph.graph import Graph
 from tgraph.graph.hubs import SplitRows, split
 from tgraph.graph.labels import VertexLabels, as_column
-from tgraph.graph.local_rows import LocalRows, StoredRows, make_local, side_by_side, turn
+from tgraph.graph.local_rows import LocalRows, RowEnds, StoredRows, make_local, side_by_side, turn
 from tgraph.group import Group, current, exchange_uneven
 from tgraph.kernels.cpu.csr import count_self_loops
 from tgraph.kernels.cpu.extremes import extremes
@@ -136,6 +136,26 @@ class ShardedGraph(Graph):
             self._rows[direction] = found = self._make_rows(direction) if found is None else found.load()
         return found
 
+    @property
+    def stays_far(self) -> bool:
+        """Whether this rank's edges stay in files, and are streamed."""
+        return self._far_maker("out") is not None
+
+    def far_rows(self, direction: str, near_bytes: int) -> RowEnds:
+        """Return this rank's rows, whose edges stay in a file of its own; they are made once, by all ranks together.
+
+        `near_bytes` are those of vertex data that the caller holds.
+        """
+        direction = direction if self.directed else "out"
+        self._check_in_file(direction)
+        make = self._far_maker(direction)
+        assert make is not None
+        return make(near_bytes)
+
+    def _far_maker(self, direction: str) -> Callable[[int], RowEnds] | None:
+        found = self._rows[direction]
+        return found.find_far if isinstance(found, StoredRows) else None
+
     def split_rows(self, direction: str) -> SplitRows:
         """Return this rank's rows with those of hubs divided among all ranks by edge; otherwise like `rows`.
 
@@ -150,7 +170,19 @@ class ShardedGraph(Graph):
                 self._rows[direction] = found.as_stored(self.group, self.bounds)
         return found
 
+    def _check_in_file(self, direction: str) -> None:
+        """Raise if edges stay in files, and these rows are not in one."""
+        if direction in self._rows or not self.stays_far:
+            return
+        raise InvalidArgumentError(
+            "the file has no incoming edges, and they are not made within a memory budget; write it with "
+            "tgraph.write(graph, path, reverse=True)"
+            if direction == "in"
+            else "messages along both directions of a directed graph are not streamed; read it with tgraph.read"
+        )
+
     def _make_rows(self, direction: str) -> LocalRows:
+        self._check_in_file(direction)
         if direction == "in":
             return turn(self.group, self.bounds, self.rows("out"))
         return side_by_side(self.group, self.bounds, self.rows("in"), self.rows("out"))
@@ -318,6 +350,7 @@ class ShardedGraph(Graph):
     def _like(self, **changes: Any) -> ShardedGraph:
         kept = {"group": self.group, "bounds": self.bounds, "rows": self._rows, "runtime": self.runtime}
         kept |= {"directed": self.directed, "num_edges": self._num_edges, "labels": self._labels}
+        kept |= {"weight_range": self._weight_range}
         return ShardedGraph(**{**kept, "is_sorted": self.is_sorted, **changes})
 
     def describe(self) -> str:

@@ -11,7 +11,7 @@ the other in memory: convert such files first. Vertices get the numbers that `tg
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,13 +32,13 @@ from tgraph.group import Group, exchange_uneven
 from tgraph.io.edge_chunks import EdgeChunks, open_chunks
 from tgraph.io.rows import check_neighbors
 from tgraph.io.shard_numbers import Numbered, number_ids, number_strings
-from tgraph.io.store import map_parts
+from tgraph.io.store import MappedParts, map_parts
 from tgraph.io.tensor_file import forget_pages
 from tgraph.io.text import MAX_VERTICES_PER_EDGE
 from tgraph.kernels.cpu.csr import merge_duplicates
 from tgraph.kernels.cpu.partition import Edges, group_edges
 from tgraph.kernels.cpu.team import as_unsigned
-from tgraph.runtime import Array
+from tgraph.runtime import Array, Runtime
 
 CHUNK_BYTES = 1 << 28  # of memory for a chunk and what is made of it
 BUCKETS = 1 << 16  # of vertices, in which edges are counted to cut between them
@@ -67,61 +67,98 @@ def read_part(
 # --- native files -----------------------------------------------------------------------------------------------------
 def _read_store(path: str | PathLike[str], group: Group, options: dict[str, Any]) -> ShardedGraph:
     """Map the file; the rank copies its rows out of it when something first needs their neighbours."""
-    mapped = map_parts(path)
+    runtime = runtimes.get(options.get("runtime"), options.get("device"))
+    return open_parts(path, map_parts(path), group, _stored_rows, runtime)
+
+
+def open_parts(
+    path: str | PathLike[str],
+    mapped: MappedParts,
+    group: Group,
+    make_rows: Callable[[RowsInFile], StoredRows],
+    runtime: Runtime,
+    divides_hubs: bool = True,
+) -> ShardedGraph:
+    """Divide a mapped file among the ranks; `make_rows` says how each gets at the edges of its rows."""
     num_vertices = mapped.rows["out"].num_vertices
-    bounds = _bounds_in_offsets([rows.offsets for rows in mapped.rows.values()], num_vertices, group.size)
+    sides = [rows.offsets for rows in mapped.rows.values()]
+    bounds = _bounds_in_offsets(sides, num_vertices, group.size, divides_hubs)
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     rows = {
-        direction: _stored_rows(path, direction, adjacency, group, bounds)
+        direction: make_rows(RowsInFile(path, direction, adjacency, group, bounds))
         for direction, adjacency in mapped.rows.items()
     }
     forget_pages(mapped.rows["out"].offsets)  # what was mapped would count as this rank's memory
     labels = mapped.labels_between(path, first, last)
     kinds = {"directed": mapped.directed, "num_edges": mapped.num_edges, "is_sorted": mapped.is_sorted}
-    runtime = runtimes.get(options.get("runtime"), options.get("device"))
     return ShardedGraph(group, bounds, rows, runtime, labels=_as_labels(labels), **kinds)
 
 
-def _stored_rows(
-    path: str | PathLike[str], direction: str, mapped: Adjacency, group: Group, bounds: Array
-) -> StoredRows:
-    """Return the rank's rows of one direction, still in the mapped file."""
-    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
-    edges = slice(int(mapped.offsets[first]), int(mapped.offsets[last]))
+class RowsInFile:
+    """A rank's rows of one direction in a mapped file."""
 
-    def read_offsets() -> Array:
-        offsets = mapped.offsets[first : last + 1] - edges.start
-        forget_pages(mapped.offsets)
+    def __init__(
+        self, path: str | PathLike[str], direction: str, mapped: Adjacency, group: Group, bounds: Array
+    ) -> None:
+        self.path, self.direction, self.group, self.bounds = path, direction, group, bounds
+        self._mapped, self._rows = mapped, slice(int(bounds[group.rank]), int(bounds[group.rank + 1]) + 1)
+        self._first_edge = int(mapped.offsets[self._rows.start])
+        self.num_arcs = int(mapped.offsets[self._rows.stop - 1]) - self._first_edge
+        self.no_edges = np.array(mapped.neighbors[:0]), None if mapped.weights is None else np.array(mapped.weights[:0])
+
+    def offsets(self) -> Array:
+        """Return where the rows begin, `[N+1] int64`."""
+        offsets = self._mapped.offsets[self._rows] - self._first_edge
+        forget_pages(self._mapped.offsets)
         return np.asarray(offsets)
 
+    def neighbors(self, edges_at_a_time: int = EDGES_AT_A_TIME) -> Iterator[Array]:
+        """Yield the neighbours, each piece until the next; they are vertex numbers, which was made sure of."""
+        for some in self._pieces(self._mapped.neighbors, edges_at_a_time):
+            check_neighbors(self.path, self.direction, some, self._mapped.num_vertices)
+            yield some
+
+    def weights(self, edges_at_a_time: int = EDGES_AT_A_TIME) -> Iterator[Array]:
+        """Yield the weights, if there are some, each piece until the next."""
+        return self._pieces(self._mapped.weights, edges_at_a_time) if self._mapped.weights is not None else iter(())
+
+    def _pieces(self, mapped: Array, edges_at_a_time: int) -> Iterator[Array]:
+        """Yield parts of a mapped array; the pages of one are given back before the next."""
+        for begin in range(0, self.num_arcs, edges_at_a_time):
+            end = min(begin + edges_at_a_time, self.num_arcs)
+            yield mapped[self._first_edge + begin : self._first_edge + end]
+            forget_pages(mapped)
+
+
+def _stored_rows(rows: RowsInFile) -> StoredRows:
+    """Return rows that a rank copies into its memory."""
+
     def load() -> LocalRows:
-        neighbors = _copy(mapped.neighbors, edges)
-        check_neighbors(path, direction, neighbors, mapped.num_vertices)
-        weights = None if mapped.weights is None else _copy(mapped.weights, edges)
-        return make_local(group, bounds, read_offsets(), neighbors, weights)
+        neighbors, weights = rows.no_edges
+        neighbors = _filled(neighbors, rows.num_arcs, rows.neighbors())
+        weights = None if weights is None else _filled(weights, rows.num_arcs, rows.weights())
+        return make_local(rows.group, rows.bounds, rows.offsets(), neighbors, weights)
 
-    no_edges = np.array(mapped.neighbors[:0]), None if mapped.weights is None else np.array(mapped.weights[:0])
-    return StoredRows(read_offsets, load, edges.stop - edges.start, no_edges)
+    return StoredRows(rows.offsets, load, rows.num_arcs, rows.no_edges)
 
 
-def _copy(mapped: Array, edges: slice) -> Array:
-    """Copy a part of a mapped array, a piece at a time: the pages of a piece are given back before the next."""
-    new = np.empty(edges.stop - edges.start, mapped.dtype)
-    for begin in range(0, new.size, EDGES_AT_A_TIME):
-        some = slice(edges.start + begin, min(edges.start + begin + EDGES_AT_A_TIME, edges.stop))
-        new[begin : begin + EDGES_AT_A_TIME] = mapped[some]
-        forget_pages(mapped)
+def _filled(nothing: Array, size: int, pieces: Iterator[Array]) -> Array:
+    """Return an array of the type of `nothing` with all pieces, one behind the other."""
+    new, begin = np.empty(size, nothing.dtype), 0
+    for piece in pieces:
+        new[begin : begin + piece.size] = piece
+        begin += piece.size
     return new
 
 
-def _bounds_in_offsets(offsets: list[Array], num_vertices: int, size: int) -> Array:
+def _bounds_in_offsets(offsets: list[Array], num_vertices: int, size: int, divides_hubs: bool) -> Array:
     """Return the first vertex of every rank and their number, from mapped offsets of which few are looked at.
 
-    Edges of hubs are not counted: all ranks have as many of them (`tgraph.graph.hubs`).
+    Edges of hubs that are divided are not counted: all ranks have as many of them (`tgraph.graph.hubs`).
     """
     sides = []
     for one in offsets:
-        hubs = find_hubs(one, size)
+        hubs = find_hubs(one, size) if divides_hubs else np.empty(0, np.int64)
         sides.append((one, hubs, np.concatenate([[0], np.cumsum(one[hubs + 1] - one[hubs])])))
 
     def work_before(vertex: int) -> int:

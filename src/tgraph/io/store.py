@@ -148,6 +148,7 @@ class MappedParts(NamedTuple):
     num_edges: int
     is_sorted: bool
     labels: dict[str, Array]
+    weight_range: tuple[Any, Any, int] | None  # None = the file does not say
 
     def labels_between(self, path: FilePath, first: int, last: int) -> Array | None:
         """Return the ids of the vertices from `first` to `last`, not included."""
@@ -157,19 +158,20 @@ class MappedParts(NamedTuple):
         return _decode(path, self.labels["vertex_label_bytes"][bounds[0] : bounds[-1]], bounds - bounds[0])
 
 
-def map_parts(path: FilePath) -> MappedParts:
+def map_parts(path: FilePath, check_rows: OffsetsCheck = check_offsets) -> MappedParts:
     """Map a native file to be read in parts; where edges lead is not made sure of, coded ids are decoded by slices."""
     _check_not_compressed(path)
     metadata, tensors = _read_metadata(path), map_tensors(path)
     if "layers" in tensors:
         raise InvalidArgumentError(f"{path} holds a compressed graph, which is not divided; use graph.decompress()")
-    rows = {"out": _adjacency(path, tensors, "out", metadata["num_arcs"], check_offsets)}
+    rows = {"out": _adjacency(path, tensors, "out", metadata["num_arcs"], check_rows)}
     if metadata["directed"] and "in_offsets" in tensors:
-        rows["in"] = _adjacency(path, tensors, "in", metadata["num_arcs"], check_offsets)
+        rows["in"] = _adjacency(path, tensors, "in", metadata["num_arcs"], check_rows)
         _check_same_size(path, rows["out"], rows["in"])
     _check_num_edges(path, metadata, rows["out"].num_arcs)
     kinds = (metadata["directed"], metadata["num_edges"], metadata["is_sorted"])
-    return MappedParts(rows, *kinds, _label_arrays(path, tensors, rows["out"].num_vertices))
+    labels = _label_arrays(path, tensors, rows["out"].num_vertices)
+    return MappedParts(rows, *kinds, labels, metadata["weight_range"])
 
 
 def write(graph: Graph, path: FilePath, *, reverse: bool = False, neighbors: str = "plain") -> None:

@@ -11,6 +11,7 @@ from tgraph.memory.device_loader import BUFFERS, Buffer, DeviceLoader, buffer_by
 from tgraph.memory.edge_stream import EdgeStream, release_stream
 from tgraph.memory.far_file import FarFile
 from tgraph.memory.far_graph import FarGraph, open
+from tgraph.memory.far_shard import FarRows, agreed
 from tgraph.memory.host_edges import DeviceLink, HostEdges
 from tgraph.memory.link import Link, link_for
 from tgraph.memory.loader import BlockLoader, LoadedBlock, Moved
@@ -28,6 +29,7 @@ __all__ = [
     "EdgeStream",
     "FarFile",
     "FarGraph",
+    "FarRows",
     "HostEdges",
     "Link",
     "LoadedBlock",
@@ -35,6 +37,7 @@ __all__ = [
     "NearBlock",
     "NearRows",
     "OffloadedGraph",
+    "agreed",
     "buffer_bytes",
     "build_file",
     "bytes_per_edge",

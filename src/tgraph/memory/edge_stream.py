@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.coded_array import CodedArray, decoded_ids_per_second, is_faster_coded
 from tgraph.memory.coded_loader import CodedLoader
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
-from tgraph.memory.far_graph import FarGraph
 from tgraph.memory.link import link_for
 from tgraph.memory.loader import BUFFERS, BlockLoader, EdgeArrays
 from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
 from tgraph.runtime import Array
+
+if TYPE_CHECKING:
+    from tgraph.memory.far_graph import FarGraph
 
 BLOCK_BYTES = 32 << 20  # at most
 SMALLEST_BLOCK_BYTES = 16 << 10
@@ -32,37 +35,33 @@ class EdgeStream:
     """Offsets near, neighbours and weights in blocks. Whoever uses it takes what it needs first, then calls `cut`."""
 
     def __init__(
-        self, graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
+        self, offsets: Array, arrays: EdgeArrays, budget: Budget, direction: str, is_mapped: bool = True
     ) -> None:
-        """Read the offsets; with `in_place`, neighbours will be used in the mapped file, so they must not be coded."""
+        """Stream these arrays; the offsets are near, and taken of the budget under the name of the direction.
+
+        With `is_mapped` rows can be used where they are in the file.
+        """
+        self.offsets, self._arrays, self._budget, self._direction = offsets, arrays, budget, direction
+        self._is_mapped = is_mapped and not isinstance(arrays[0], CodedArray)
+        self._kept_bytes = self._cached_bytes = self._row_bytes = 0
+        self.blocks: list[Block] = []
+
+    @staticmethod
+    def of_graph(
+        graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
+    ) -> EdgeStream:
+        """Read the offsets of a graph; with `in_place`, neighbours will be used in the mapped file, not coded ones."""
         weights = graph.far_rows(direction)[1]
-        self._budget, self._direction, self._kept_bytes = budget, direction, 0
-        self._cached_bytes = self._row_bytes = 0
         graph.adjacency(direction)  # raises if the file does not have it
         offsets = graph.far_offsets(direction)
         num_bytes = aligned_bytes(offsets.num_bytes)
         if graph.far_rows(direction)[0] is None:  # coded blocks need their buffers too: refused before memory is used
-            self._check_room("offsets", num_bytes)
+            _check_room(budget, f"{direction} offsets", num_bytes)
         budget.take(f"{direction} offsets", num_bytes)
         with graph.open_file() as file:
-            read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes))
-            self.offsets: Array = read.wait()
+            read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes)).wait()
             neighbors = find_neighbors(graph, direction, file, budget, in_place)
-        self._arrays: EdgeArrays = neighbors, weights if with_weights else None
-        self.blocks: list[Block] = []
-
-    @property
-    def _slack_bytes(self) -> int:
-        """What stays free of the budget."""
-        limit = self._budget.limit
-        return max(limit // SLACK, limit // 16 + min(FIXED_BYTES, limit // 8))
-
-    def _check_room(self, purpose: str, num_bytes: int) -> None:
-        """Raise unless so many bytes can be taken with the slack still free, with a limit of which that is true."""
-        budget = self._budget
-        if budget.free - self._slack_bytes < num_bytes:
-            with_slack = (budget.used + num_bytes) * 16 // 13 + 1
-            budget.take(f"{self._direction} {purpose}", with_slack - budget.used)
+        return EdgeStream(read, (neighbors, weights if with_weights else None), budget, direction)
 
     @property
     def is_coded(self) -> bool:
@@ -88,7 +87,7 @@ class EdgeStream:
         neighbors = self._arrays[0]
         row_bytes = page_bytes * (self.edge_bytes / neighbors.dtype.itemsize)
         if not isinstance(neighbors, CodedArray):
-            return np.array(moved), row_bytes, None
+            return np.array(moved), row_bytes, None if self._is_mapped else np.full(len(numbers), np.inf)
         coded_bytes = page_bytes * (neighbors.bytes_per_id / neighbors.dtype.itemsize) + requests * ALIGNMENT
         return np.array(moved), row_bytes - page_bytes + coded_bytes, np.full(len(numbers), np.inf)
 
@@ -128,7 +127,7 @@ class EdgeStream:
         of what blocks that stay would get goes to a cache of hot rows.
         """
         budget = self._budget
-        available = max(int((budget.free - self._slack_bytes) * part), 0)
+        available = max(int((budget.free - _slack_bytes(budget)) * part), 0)
         all_stay = self._bytes_that_stay + self._spare_bytes <= available and not all_in_rows
         if self._choose_block_bytes(available) >= in_rows_from and not all_stay:
             self._row_bytes = available // ROW_PART
@@ -142,7 +141,7 @@ class EdgeStream:
         if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
             buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
         if self.is_coded:
-            self._check_room("buffers", buffer_bytes)
+            _check_room(budget, f"{self._direction} buffers", buffer_bytes)
         budget.take(f"{self._direction} buffers", buffer_bytes)
         self._kept_bytes = max(available - buffer_bytes, 0)
         self._cached_bytes = self._room_for_cache(cached)
@@ -223,6 +222,18 @@ class EdgeStream:
         if isinstance(neighbors, CodedArray):
             return CodedLoader(file, (neighbors, weights), *cut)
         return BlockLoader(file, self._arrays, *cut)
+
+
+def _slack_bytes(budget: Budget) -> int:
+    """Return what stays free of a budget."""
+    return max(budget.limit // SLACK, budget.limit // 16 + min(FIXED_BYTES, budget.limit // 8))
+
+
+def _check_room(budget: Budget, purpose: str, num_bytes: int) -> None:
+    """Raise unless so many bytes can be taken with the slack still free, with a limit of which that is true."""
+    if budget.free - _slack_bytes(budget) < num_bytes:
+        with_slack = (budget.used + num_bytes) * 16 // 13 + 1
+        budget.take(purpose, with_slack - budget.used)
 
 
 def release_stream(budget: Budget, direction: str) -> None:

@@ -18,12 +18,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tgraph.errors import StoreReadError
-from tgraph.io.tensor_file import map_file
+from tgraph.io.rows import check_parts_of_offsets
+from tgraph.io.tensor_file import locate, map_file
 from tgraph.runtime import Array
 
 ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
+BYTES_PER_READER = 4 << 20  # of a budget: a thread that reads takes 60 KiB, of its own and of the system
 HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; while the system makes one, 2 MiB are there twice
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
@@ -129,6 +131,10 @@ class FarFile:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all reads and close the file."""
         self._readers.shutdown(wait=True, cancel_futures=True)
         os.close(self._descriptor)
 
@@ -228,3 +234,14 @@ def _open(path: str) -> tuple[int, bool]:
         except OSError:
             pass  # the file system cannot; or the file is missing, which the next line says
     return os.open(path, os.O_RDONLY), False
+
+
+def readers_for(memory: int) -> int:
+    """Return how many threads read a file for a run with such a budget."""
+    return min(max(memory // BYTES_PER_READER, 2), REQUESTS_IN_FLIGHT)
+
+
+def check_far_offsets(path: str | os.PathLike[str], name: str, _mapped: Array, num_arcs: int) -> None:
+    """Check offsets past the page cache: pages of a mapped file come with megabytes that nobody asked for."""
+    with FarFile(path, requests_in_flight=1) as file:
+        check_parts_of_offsets(path, name, file.parts(FarArray(*locate(path)[name])), num_arcs)

@@ -12,16 +12,16 @@ from tgraph import runtime as runtimes
 from tgraph.budget import format_bytes, parse_bytes
 from tgraph.errors import FileFormatError, InvalidArgumentError
 from tgraph.gaps import check_gap
-from tgraph.graph import Adjacency, Graph
+from tgraph.graph import Adjacency, Graph, ShardedGraph
+from tgraph.group import current
 from tgraph.io import store
-from tgraph.io.rows import check_parts_of_offsets
 from tgraph.io.tensor_file import forget_pages, locate
-from tgraph.memory.far_file import REQUESTS_IN_FLIGHT, FarArray, FarFile, FileIdentity, identify
+from tgraph.memory.far_file import FarArray, FarFile, FileIdentity, check_far_offsets, identify, readers_for
+from tgraph.memory.far_shard import open_part
 from tgraph.memory.offloaded_graph import OffloadedGraph, leave_in_host_memory
-from tgraph.runtime import Array, Tensor
+from tgraph.runtime import Tensor
 
 _NAMES = {"out": ("out_targets", "weights"), "in": ("in_sources", "in_weights")}
-_BYTES_PER_READER = 4 << 20  # of the budget: a thread that reads takes 60 KiB, of its own and of the system
 _OFFSETS = {"out": "out_offsets", "in": "in_offsets"}
 _TURNED = {"out_offsets": "in_offsets", "in_offsets": "out_offsets"}
 _TURNED |= {"out_coded": "in_coded", "out_frames": "in_frames", "in_coded": "out_coded", "in_frames": "out_frames"}
@@ -119,8 +119,7 @@ class FarGraph(Graph):
 
     def open_file(self) -> FarFile:
         """Open the file to be read, by as many threads as the budget has room for."""
-        readers = min(max(self.memory // _BYTES_PER_READER, 2), REQUESTS_IN_FLIGHT)
-        return FarFile(self.path, self.identity, readers)
+        return FarFile(self.path, self.identity, readers_for(self.memory))
 
     def to(self, runtime: str | None = None, device: str | None = None) -> Graph:
         """Return the graph with mapped tensors of another runtime; the edges stay where they are."""
@@ -186,8 +185,10 @@ def open(
 
 def open(
     path: str | os.PathLike[str], memory: int | str, runtime: str | None = None, *, device: str | None = None
-) -> FarGraph | OffloadedGraph:
+) -> FarGraph | OffloadedGraph | ShardedGraph:
     """Open a graph that need not fit into memory; runs on it stay within `memory` bytes.
+
+    Inside `with tgraph.distributed():` every rank gets its part of the graph, and `memory` is the budget of each rank.
 
     Args:
         path: A native file (`.safetensors`), as `tgraph.write` makes it. For algorithms that follow edges backwards, a
@@ -208,8 +209,11 @@ def open(
     if device is not None:
         mapped = store.read(path, check="offsets", runtime="torch", device="cpu")
         return leave_in_host_memory(mapped, memory, device, pins=False)
+    group = current()
+    if group is not None:
+        return open_part(path, memory, group, runtime)
     identity = identify(path) if os.path.exists(path) else (0, 0, 0)  # reading says what is wrong
-    graph = store.map_graph(path, check_rows=_check_far_offsets, decode=False)
+    graph = store.map_graph(path, check_rows=check_far_offsets, decode=False)
     if graph.is_compressed:
         raise InvalidArgumentError(f"{os.fspath(path)} holds a compressed graph, which runs in memory; use tgraph.read")
     forget_pages(graph.adjacency("out").offsets)
@@ -234,9 +238,3 @@ def open(
         reverse=reverse,
         weight_range=graph._weight_range,
     )
-
-
-def _check_far_offsets(path: str | os.PathLike[str], name: str, _mapped: Array, num_arcs: int) -> None:
-    """Check offsets past the page cache: pages of a mapped file come with megabytes that nobody asked for."""
-    with FarFile(path, requests_in_flight=1) as file:
-        check_parts_of_offsets(path, name, file.parts(FarArray(*locate(path)[name])), num_arcs)

@@ -52,14 +52,20 @@ class BlockLinks:
     [0, 0, 2]
     """
 
-    def __init__(self, num_vertices: int, dtype: np.dtype[Any]) -> None:
-        self._labels = np.arange(num_vertices, dtype=dtype)
+    def __init__(self, num_vertices: int, dtype: np.dtype[Any], labels: Array | None = None) -> None:
+        """Begin with vertices by themselves, or with what `smallest_connected` found, which is overwritten."""
+        self._labels = np.arange(num_vertices, dtype=dtype) if labels is None else labels
 
     def add(self, offsets: Array, block: Block, neighbors: Array, is_symmetric: bool) -> None:
         """Link the edges of a block; of a symmetric graph only those to smaller vertices, the others are the same."""
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         arrays = (as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(self._labels))
         run_briefly(_link_block, brief_team_size(block.num_edges), *bounds, *arrays, is_symmetric)
+
+    def add_parts(self, vertices: Array, firsts: Array, lasts: Array, neighbors: Array) -> None:
+        """Link each of these vertices with the neighbours from `firsts[i]` to `lasts[i]` (not included)."""
+        arrays = (vertices, as_unsigned(firsts), as_unsigned(lasts), as_unsigned(neighbors), as_unsigned(self._labels))
+        run_briefly(_link_parts, brief_team_size(neighbors.size), *arrays)
 
     def finish(self) -> Array:
         """Return the smallest vertex that each vertex is connected with."""
@@ -83,6 +89,17 @@ def _link_block(
                 neighbor = np.uint64(neighbors[edge])
                 if neighbor < vertex or not is_symmetric:
                     _link(vertex, neighbor, labels)
+
+
+@njit(**JIT)
+def _link_parts(rank, size, shared, vertices, firsts, lasts, neighbors, labels):
+    """Writes labels, all threads anywhere by compare-and-swap on roots."""
+    while True:
+        place = fetch_add(shared, COUNTERS, 1)
+        if place >= vertices.size or is_stopped(shared):
+            break
+        for edge in range(firsts[place], lasts[place]):
+            _link(np.uint64(vertices[place]), np.uint64(neighbors[edge]), labels)
 
 
 @njit(**JIT)

@@ -30,18 +30,31 @@ class IdBits:
 
     def __init__(self, limit: int) -> None:
         self._words = np.zeros(-(-limit // 64), np.uint64)
+        self._before: Array | None = None  # how many are set before every word, once somebody has asked
+
+    @staticmethod
+    def bytes_for(limit: int) -> int:
+        """Return about how many bytes such a set takes, with what `renumber` holds."""
+        return limit // 5 + limit // 64 + 64
 
     def add(self, ids: Array) -> None:
         """Put ids into the set."""
+        self._before = None
         run_team(_set_bits, team_size(ids.size), as_unsigned(ids), self._words)
 
     def remove_range(self, first: int, last: int) -> None:
         """Take the ids from `first` to `last - 1` out of the set."""
+        self._before = None
         _clear_bits(self._words, np.uint64(first), np.uint64(last))
+
+    @property
+    def count(self) -> int:
+        """The number of ids in the set."""
+        return int(np.bitwise_count(self._words).sum(dtype=np.int64))
 
     def listed(self, dtype: np.dtype[Any]) -> Array:
         """Return the ids in ascending order."""
-        new_ids = np.empty(int(np.bitwise_count(self._words).sum(dtype=np.int64)), dtype)
+        new_ids = np.empty(self.count, dtype)
         _list_bits(self._words, new_ids)
         return new_ids
 
@@ -51,11 +64,12 @@ class IdBits:
         Places begin at `num_own` and are those among the ids of the set, in which these others must be. `new_ids` may
         be the same memory as `ids`.
         """
-        counts = np.bitwise_count(self._words)
-        before: Array = np.cumsum(counts, dtype=np.uint32 if self._words.size < 1 << 25 else np.uint64)
-        np.subtract(before, counts, out=before)
-        own = np.uint64(first), np.uint64(num_own)
-        run_team(_renumber, team_size(ids.size), as_unsigned(ids), self._words, before, *own, as_unsigned(new_ids))
+        if self._before is None:
+            counts = np.bitwise_count(self._words)
+            self._before = np.cumsum(counts, dtype=np.uint32 if self._words.size < 1 << 25 else np.uint64)
+            np.subtract(self._before, counts, out=self._before)
+        own, words = (np.uint64(first), np.uint64(num_own)), (self._words, self._before)
+        run_team(_renumber, team_size(ids.size), as_unsigned(ids), *words, *own, as_unsigned(new_ids))
 
 
 @njit(**JIT)

@@ -43,8 +43,8 @@ def prepare(rank, size, shared, cuts, messages, totals{fields}{constants}):
 
 
 @njit(**JIT)
-def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, first_chunk, last_chunk,
-          total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, neighbors0
+def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, elsewhere, first_chunk,
+          last_chunk, total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, neighbors0
           {edge_arrays}{fields}{new_fields}{constants}):
     while True:
         chunk = first_chunk + fetch_add(shared, 24, 1)
@@ -76,6 +76,8 @@ def reduce_parts(rank, size, shared, receivers, firsts, lasts, partials, message
         partials[place] = acc
 """
 
+_DEGREE = "np.int64(offsets0[u + ONE] - offsets0[u]) + elsewhere"
+
 _REFRESH = """
 meet(shared, 1, size)
 first, last = part(rank, size, np.int64(last_row - first_row))
@@ -101,7 +103,7 @@ def _write_text(program: KernelProgram, prefetches: bool) -> str:
         prepare=block("\n".join([message, total]).strip() or "pass", 3),
         gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 3),
         gather_part=block(gather_lines(program, 0, prefetches, first="firsts[place]", last="lasts[place]"), 2),
-        finish=block("\n".join(finish_lines(program, 1, makes_next=not has_new_messages(program))), 3),
+        finish=block("\n".join(finish_lines(program, 1, not has_new_messages(program), _DEGREE)), 3),
         refresh=block(_refresh(program, message), 1),
     )
 
@@ -166,10 +168,10 @@ class BlockSweep:
         self._make_messages()
         self._begin()
 
-    def sweep(self, block: Block, neighbors: Array, weights: Array | None) -> None:
-        """Compute on one block."""
+    def sweep(self, block: Block, neighbors: Array, weights: Array | None, elsewhere: int = 0) -> None:
+        """Compute on one block; every row of it has so many more edges `elsewhere`."""
         size = brief_team_size(block.num_edges + block.last_row - block.first_row)
-        run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights))
+        run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights, elsewhere))
 
     def reduce_parts(
         self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
@@ -186,11 +188,11 @@ class BlockSweep:
         run_briefly(self._module.reduce_parts, size, *places, *edges, *self._fields.values(), *constants)
         return partials
 
-    def close_row(self, row: int, incoming: Any, no_edges: tuple[Array, Array | None]) -> None:
-        """Let a vertex whose row is elsewhere take what was reduced there."""
+    def close_row(self, row: int, incoming: Any, num_edges: int, no_edges: tuple[Array, Array | None]) -> None:
+        """Let a vertex whose row, with so many edges, is elsewhere take what was reduced there."""
         self._carry[0] = incoming
         edge = int(self._offsets[row])
-        self.sweep(Block(row, row + 1, edge, edge, opens=False), *no_edges)
+        self.sweep(Block(row, row + 1, edge, edge, opens=False), *no_edges, num_edges)
 
     def end(self) -> float:
         """End an iteration: what is new takes the place of what is old. Returns the residual."""
@@ -216,12 +218,12 @@ class BlockSweep:
     def _prepared(self) -> tuple[Any, ...]:
         return (self.messages, self._totals, *self._fields.values(), *self._program.constants.values())
 
-    def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
+    def _arguments(self, block: Block, neighbors: Array, weights: Array | None, elsewhere: int = 0) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         first = np.searchsorted(self._cuts, bounds[0], "right") - 1
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
         return (
-            *(*bounds, block.opens, block.closes, np.int64(first), np.int64(last), self.total),
+            *(*bounds, block.opens, block.closes, np.int64(elsewhere), np.int64(first), np.int64(last), self.total),
             *(self._cuts, self._carry, self.messages, self._totals, self._changes),
             *(
                 self._program.nothing,
