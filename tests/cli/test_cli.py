@@ -252,6 +252,24 @@ def test_every_algorithm_runs(call, city, verb):
     assert "ann" in out
 
 
+def test_a_spanning_forest_is_written_as_edges(call, tmp_path):
+    edges, out = tmp_path / "edges.csv", tmp_path / "forest.csv"
+    edges.write_text("a,b,3\nb,c,1\na,c,2\nd,e,7\n")
+    assert call("mst", edges, "--out", out)[0] == 0
+    header, *lines = out.read_text().splitlines()
+    assert header == "source,target,weight"
+    assert sorted(lines) == ["a,c,2", "b,c,1", "d,e,7"]
+
+
+def test_missing_parents_are_empty_texts_in_npz(call, tmp_path):
+    edges, out = tmp_path / "edges.csv", tmp_path / "levels.npz"
+    edges.write_text("a,b\nc,a\n")
+    assert call("bfs", edges, "--source", "a", "--out", out)[0] == 0
+    written = np.load(out)
+    pairs = zip(written["vertex"].tolist(), written["parents"].tolist(), strict=True)
+    assert dict(pairs) == {"a": "a", "b": "a", "c": ""}
+
+
 def test_help_teaches_every_verb(call):
     code, out, _ = call("--help")
     assert code == 0

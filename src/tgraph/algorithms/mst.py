@@ -44,6 +44,10 @@ class SpanningForest(Result):
         with np.errstate(invalid="ignore", over="ignore"):
             return float(self.edge_weights.sum(dtype=np.float64))
 
+    def table(self) -> dict[str, Array]:
+        """Return what is written to files: the edges."""
+        return dict(zip(("source", "target", "weight"), self.edges, strict=True))
+
     def to(self, runtime: str | None = None, device: str | None = None) -> SpanningForest:
         """Return the result with its tensors and its graph on another runtime or device."""
         return _with_edges(super().to(runtime, device), self.sources, self.targets, self.edge_weights)

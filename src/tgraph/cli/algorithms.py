@@ -193,9 +193,9 @@ def scc(graph: Any, how: Any) -> "Result":
 
 @algorithm(app, field="labels", smallest=True)
 def mst(graph: Any, how: Any) -> "Result":
-    """Minimum spanning forest: the smallest vertex of each tree; the number of edges and their weight are shown.
+    """Minimum spanning forest: its edges are written, their number and weight and the trees are shown.
 
-    Example: tgraph mst roads.gr
+    Example: tgraph mst roads.gr --out forest.csv
     """
     result = tg.mst(graph, **how)
     typer.echo(f"{result.sources.size:,} edges, total weight {result.weight}")

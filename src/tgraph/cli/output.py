@@ -47,17 +47,20 @@ def check_trace(path: Path | None) -> None:
 
 
 def write_result(result: Result, path: Path) -> None:
-    """Write all fields under the user's ids; every rank of a group writes its part into a folder."""
+    """Write the table of a result; every rank of a group writes its part into a folder."""
     group = current()
     if group is not None:
         path = path / f"part-{group.rank:05}.parquet"
-    columns = {"vertex": result.vertex_ids(), **{name: result.column(name) for name in result.fields}}
+    columns = result.table()
     with replacing(path) as temporary:
         if path.suffix.lower() == ".npz":
             import numpy as np
 
             arrays = {
-                name: column.astype(str) if column.dtype.kind in "TO" else column for name, column in columns.items()
+                name: np.array(["" if one is None else str(one) for one in column.tolist()], str)
+                if column.dtype.kind in "TO"
+                else column
+                for name, column in columns.items()
             }
             with temporary.open("wb") as file:
                 np.savez_compressed(file, allow_pickle=False, **arrays)

@@ -91,6 +91,10 @@ class Result:
         """Return the user's ids of these vertex numbers, of all vertices by default."""
         return self.graph.labels_of(np.arange(self.graph.num_vertices) if vertices is None else vertices)
 
+    def table(self) -> dict[str, Array]:
+        """Return what is written to files: columns with one entry per vertex, its id first."""
+        return {"vertex": self.vertex_ids(), **{name: self.column(name) for name in self.fields}}
+
     def to_pandas(self) -> Any:
         """Return all fields as a pandas DataFrame whose index are the user's ids."""
         pandas = import_pandas()
