@@ -363,7 +363,7 @@ def divides_by_0(value: Any) -> Any:
         (logarithm, "it uses log"),
         (branches, "it asks whether a value is true"),
         (pythons_minimum, "use where, &, |, ~, minimum, maximum"),
-        (forgets, "it uses a NoneType"),
+        (forgets, "Odd.message returned None"),
         (rolls_dice, "message gives something else when it is called again"),
         (asks_numpy, "it uses tanh of NumPy"),
         (has_an_array, "an array of shape (2,)"),
