@@ -94,6 +94,21 @@ def test_threads_change_no_bit(every_thread: None, directed: bool, dtype: Any) -
     check_betweenness(graph, together / (1 if directed else 2), sources=range(60), normalized=False)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_wide_level_that_was_pushed_is_put_in_order(
+    every_thread: None, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setattr(tg.config, "num_threads", threads)
+    monkeypatch.setattr(kernel, "SMALL", 0)
+    middle, leaves = np.split(np.random.default_rng(1).permutation(3300) + 1, [300])
+    ends = np.concatenate([np.zeros(300, np.int64), np.repeat(middle, 10)]), np.concatenate([middle, leaves])
+    graph = tg.from_edges(*ends, num_vertices=3301, runtime="numpy")
+    out_rows, in_rows = (graph.adjacency(along).to_numpy()[:2] for along in ("out", "in"))
+    expected = np.zeros(3301)
+    expected[middle] = 10.0
+    np.testing.assert_array_equal(kernel.path_shares(out_rows, in_rows, np.array([0])), expected)
+
+
 @pytest.mark.parametrize("threads", [2, 5])
 @pytest.mark.parametrize("small", [1, 12, 40])
 def test_one_thread_and_all_threads_take_turns(

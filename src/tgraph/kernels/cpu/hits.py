@@ -321,24 +321,18 @@ def _compare(rank, size, side, is_power, small, hubs, vector, short, sums):
 
     Unless this is the power method, takes its share of the hubs from the vector; writes short and sums too.
     """
-    share, cuts = small[DIAGONAL, 0] / max(small[LENGTH, 0], TINY), side[3]
+    share, cuts, order = small[DIAGONAL, 0] / max(small[LENGTH, 0], TINY), side[3], side[6]
     new_factor = 1.0 / max(_in_order(sums[OUTWARD, TOTALS], side), TINY)
     factor = 1.0 / max(small[TOTAL, 0], TINY)
     first, last = part(rank, size, cuts.size - 1)
     for chunk in range(first, last):
-        changes, total, squares, sizes = 0.0, 0.0, 0.0, 0.0
-        for u in range(cuts[chunk], cuts[chunk + 1]):
+        changes = 0.0
+        for place in range(cuts[chunk], cuts[chunk + 1]):
+            u = np.uint64(order[place]) if order.size else place
             changes += abs(vector[u] * new_factor - hubs[u] * factor)
-            if not is_power:
-                value = vector[u] - share * hubs[u]
-                vector[u] = value
-                if short.size:
-                    short[u] = value
-                total += value
-                squares += value * value
-                sizes += abs(value)
-        sums[COMPARED, CHANGES, chunk], sums[COMPARED, TOTALS, chunk] = changes, total
-        sums[COMPARED, SQUARES, chunk], sums[COMPARED, SIZES, chunk] = squares, sizes
+        sums[COMPARED, CHANGES, chunk] = changes
+        if not is_power:
+            _subtract(chunk, cuts, order, hubs, share, hubs, 0.0, vector, short, sums[COMPARED])
 
 
 @njit(**WITHIN)
