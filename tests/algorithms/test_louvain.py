@@ -20,6 +20,7 @@ from tgraph.config import config
 from tgraph.errors import InvalidArgumentError
 from tgraph.kernels.cpu import communities as kernel
 from tgraph.kernels.cpu import community_levels as levels
+from tgraph.kernels.cpu import community_queue as queue
 from tgraph.kernels.cpu import team
 from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
 from tgraph.verify.louvain import check_louvain
@@ -118,6 +119,63 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch, weight: float, 
         other = louvain(graph, threads=threads)
         assert other.labels.tobytes() == first.labels.tobytes()
         assert (other.modularity, other.levels) == (first.modularity, first.levels)
+
+
+def near_graphs() -> dict[str, tg.Graph]:
+    """Graphs whose vertices have neighbours near them in number, and some without any."""
+    rng = np.random.default_rng(5)
+    sources = rng.integers(0, 3000, 9000)
+    targets = np.minimum(sources + rng.integers(0, 20, 9000), 2999)
+    return {
+        "grid": tg.generate.grid(60, 70, runtime="numpy"),
+        "planted": planted(60, 30, seed=1),
+        "directed": tg.from_edges(sources, targets, rng.random(9000), num_vertices=4000, runtime="numpy"),
+    }
+
+
+@pytest.mark.parametrize("name", ["grid", "planted", "directed"])
+def test_ranges_of_vertices_change_little_and_threads_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    graph = near_graphs()[name]
+    whole = louvain(graph)
+    monkeypatch.setattr(queue, "MIN_RANGE", 1 << 10)
+    monkeypatch.setattr(queue, "MOST_CROSSING", 1)
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1)
+    monkeypatch.setattr(levels, "MIN_WATCHED", 0)
+    found = [louvain(graph, threads=threads) for threads in (1, 2, 5)]
+    check_louvain(graph, found[0].labels, found[0].modularity)
+    assert found[0].modularity > whole.modularity - 0.01
+    for other in found[1:]:
+        assert other.labels.tobytes() == found[0].labels.tobytes()
+        assert (other.modularity, other.levels) == (found[0].modularity, found[0].levels)
+
+
+def test_ranges_begin_with_blocks_and_crossing_vertices_have_edges_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "MIN_RANGE", 1 << 10)
+    for graph in near_graphs().values():
+        incoming = graph.adjacency("in").to_numpy() if graph.directed else None
+        level = levels.first_level(graph.adjacency("out").to_numpy(), incoming)
+        borders = queue._ranges(level)
+        assert borders.size > 4
+        assert (borders[0], borders[-1]) == (0, graph.num_vertices)
+        assert (np.diff(borders) > 0).all()
+        assert not (borders[:-1] % queue.BLOCK).any()
+        crossing = np.zeros(graph.num_vertices, np.uint8)
+        level.run(None, queue._mark_crossing, 2, borders, crossing)
+        sources, targets, _ = graph.edges()
+        homes = np.searchsorted(borders, np.arange(graph.num_vertices), "right")
+        is_leaving = homes[sources] != homes[targets]
+        expected = np.union1d(sources[is_leaving], targets[is_leaving])
+        assert np.flatnonzero(crossing).tolist() == expected.tolist()
+        order, counts = queue._shuffled(level, borders, crossing, 0, 0)
+        for first, last, count in zip(borders, borders[1:], counts, strict=False):
+            wanted = expected[(expected >= first) & (expected < last)]
+            assert sorted(order[first : first + count].tolist()) == wanted.tolist()
+
+
+def test_vertices_without_edges_do_not_wait() -> None:
+    graph = tg.from_edges([1, 200], [2, 300], num_vertices=500, runtime="numpy")
+    level = levels.first_level(graph.adjacency("out").to_numpy(), graph.adjacency("in").to_numpy())
+    assert sorted(queue.shuffled_order(level, 0, 0).tolist()) == [1, 2, 200, 300]
 
 
 def test_batches_are_about_as_good_as_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:

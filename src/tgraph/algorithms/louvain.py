@@ -3,8 +3,8 @@
 Returns: labels, vertex numbers: the smallest vertex of the community; modularity; levels.
 Technique: vertices move to the neighbouring community where modularity grows most; when few gain, communities become
 the vertices of a smaller graph, and so on (Blondel, Guillaume, Lambiotte, Lefebvre 2008), until none of them gains.
-Large graphs are moved on all threads, in batches that see each other's moves only afterwards, small ones by a queue
-(`tgraph.kernels.cpu.communities`). The answer is the same on any number of threads.
+Large graphs are moved in batches that see each other's moves only afterwards, small ones and those with short rows by
+queues (`tgraph.kernels.cpu.communities`). The answer is the same on any number of threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Communities of high modularity: moving the vertices of a level to where it grows most.
 
-On a level that is small, or has few edges per vertex, one thread takes vertices from a queue, and the neighbours of
-those that moved come back into it (fast local moving: Traag, Waltman, van Eck 2019), until none gains. Measured on a
-grid, where a visit is short, that is faster than batches on two threads and finds a higher modularity.
+On a level that is small, or has few edges per vertex, vertices wait in queues (`tgraph.kernels.cpu.community_queue`).
+Measured on a grid, where a visit is short, that is faster than batches and finds a higher modularity.
 
 On a large level all threads move. Vertices are taken in batches of shuffled blocks of consecutive vertices. In a batch
 all choose by what was so before it, but for their own block, whose vertices one thread takes one after the other; then
@@ -12,7 +11,7 @@ a neighbour that moved, and end when one brings next to nothing. Two single vert
 join go to the smaller one, instead of changing places.
 
 Memory per vertex, with 32-bit ids: 16 bytes for strengths and totals, 9 for communities and marks, and 8 for each
-thread (fewer run if that is more than 32 bytes per vertex and more than the neighbours take), or 8 for the queue.
+thread (fewer run if that is more than 32 bytes per vertex and more than the neighbours take).
 Deterministic on any number of threads: a block is one thread's, every community's total is changed by one thread in the
 order of the vertices, and the gains of a pass are added as integers.
 """
@@ -24,20 +23,26 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add, load
 from tgraph.kernels.cpu.barrier import meet
-from tgraph.kernels.cpu.community_levels import Level, edges_of, number_in_order, sum_by_community, weight_at
+from tgraph.kernels.cpu.community_levels import (
+    Level,
+    connected_marks,
+    edges_of,
+    largest_degree,
+    lists,
+    number_in_order,
+    sum_by_community,
+    weight_at,
+)
+from tgraph.kernels.cpu.community_queue import best_community, move_by_queue
 from tgraph.kernels.cpu.counter_random import uniform
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
 
-SMALLEST_GAIN = 1e-11  # of a vertex's strength: what is less may be rounding
-VISITS_PER_VERTEX = 100  # on average; many times more than ever seen, so that rounding cannot make it go on for ever
-LOOK_EVERY = 1 << 13  # visits between two looks at the stop word
-BLOCK = 1 << 6  # consecutive vertices that stay together in the queue
 BLOCK_EDGES, MAX_BLOCK_BITS = 1 << 11, 6  # edges of a block in a batch; larger ones grow chains of vertices
 LARGE_BLOCK = 256  # a block of several vertices has at most this part of the strength
-MIN_BATCHED = 1 << 17  # edges: below, one thread moves
-MIN_DEGREE = 8  # edges per vertex that has any: below, one thread moves, see above
+MIN_BATCHED = 1 << 17  # edges: below, vertices wait in queues
+MIN_DEGREE = 8  # edges per vertex that has any: below, vertices wait in queues
 NUM_BATCHES, MIN_BATCH = 512, 1 << 15  # the second in edges
 HEAVY_BATCH = 128  # a batch has about this part of the strength at most
 MAX_PASSES, LAST_PASS = 32, 100  # a pass that brings less than a LAST_PASS-th of all before is the last
@@ -64,11 +69,11 @@ def move_vertices(
     """
     gain = 0.0
     if is_for_batches(level):
-        gain = _move_on_all_threads(level, communities, seed, turn, coefficient, watch, is_alone)
+        gain = move_in_batches(level, communities, seed, turn, coefficient, watch, is_alone)
         count = number_in_order(communities)
         if count < level.num_vertices:
             return count, gain
-    gain += _move_on_one_thread(level, communities, seed, turn, coefficient, watch)
+    gain += move_by_queue(level, communities, seed, turn, coefficient, watch, is_alone)
     return number_in_order(communities), gain
 
 
@@ -82,36 +87,15 @@ def is_for_batches(level: Level) -> bool:
     return level.num_arcs >= MIN_DEGREE * int(np.count_nonzero(degrees))
 
 
-def shuffled_order(level: Level, seed: int, turn: int) -> Array:
-    """Return the vertices in shuffled blocks of neighbouring numbers."""
-    order = np.empty(level.num_vertices, level.neighbors.dtype)
-    _fill_order(np.argsort(uniform(-(-level.num_vertices // BLOCK), seed, turn), kind="stable"), order)
-    return order
-
-
-def _move_on_one_thread(
-    level: Level, communities: Array, seed: int, turn: int, coefficient: float, watch: Watch | None
-) -> float:
-    """Move vertices until none gains by it; return the gain."""
-    order = shuffled_order(level, seed, turn)
-    cells = np.zeros((level.num_vertices, 2))  # totals and sums of a community in one cache line
-    cells[:, 0] = sum_by_community(level, communities, level.num_vertices)
-    marks, touched = np.ones(level.num_vertices, np.uint8), np.empty(level.num_vertices + 1, communities.dtype)
-    gain = np.zeros(1)
-    arrays = (level.strengths, communities, order, marks, cells[:, 0], cells[:, 1], touched)
-    level.run(watch, _move, 1, *arrays, coefficient, gain)
-    return float(gain[0])
-
-
-def _move_on_all_threads(
+def move_in_batches(
     level: Level, communities: Array, seed: int, turn: int, coefficient: float, watch: Watch | None, is_alone: bool
 ) -> float:
-    """Move vertices in batches while a pass brings something; return the gain."""
+    """Move vertices in batches while a pass brings something; return the gain. Needs edges and strength."""
     size = min(team_size(level.num_arcs), max(4, level.num_arcs // (2 * level.num_vertices)))
     bits, blocks, starts = _batches(level, seed, turn)
     totals = sum_by_community(level, communities, level.num_vertices)
-    marks, sums = np.ones(level.num_vertices, np.uint8), np.zeros((size, level.num_vertices))
-    touched = np.empty((size, _largest_degree(level) + 1), communities.dtype)
+    marks, sums = connected_marks(level), np.zeros((size, level.num_vertices))
+    touched = lists(size, largest_degree(level) + 1, communities.dtype)
     olds = np.empty(int(np.diff(starts).max()) << bits, communities.dtype)
     half, gain = float(level.strengths.sum()) / 2, np.zeros(1, np.int64)
     arrays = (level.strengths, communities, communities.copy(), olds, totals, marks, sums, touched, blocks, starts)
@@ -143,22 +127,6 @@ def _batches(level: Level, seed: int, turn: int) -> tuple[int, Array, Array]:
     return bits, blocks, np.append(starts, blocks.size)
 
 
-def _largest_degree(level: Level) -> int:
-    """Return the largest number of edges of a vertex, on both sides together; at most that of each side."""
-    degrees = [int(np.diff(side.view(np.int64)).max()) for side in (level.offsets, level.in_offsets) if side.size]
-    return min(sum(degrees), level.num_arcs)
-
-
-@njit(**JIT)
-def _fill_order(blocks, order):
-    """Writes order: the vertices of one block after the other."""
-    place = 0
-    for block in blocks:
-        for vertex in range(block * BLOCK, min((block + 1) * BLOCK, order.size)):
-            order[place] = vertex
-            place += 1
-
-
 @njit(**JIT)
 def _gather(first, last, neighbors, weights, vertex, bits, communities, news, sums, touched, count):
     """Add the weights of these edges to the sums of the communities that they lead to; list those that are new.
@@ -179,72 +147,6 @@ def _gather(first, last, neighbors, weights, vertex, bits, communities, news, su
 
 
 @njit(**JIT)
-def _best_community(own, strength, coefficient, totals, sums, touched, count):
-    """Return where a vertex gains most and how much more than at home. Sets sums back to 0. First come wins."""
-    price = coefficient * strength
-    stay = sums[own] - price * (totals[own] - strength)
-    best, most = own, stay + SMALLEST_GAIN * strength
-    for place in range(count):
-        community = touched[place]
-        gain = sums[community] - price * totals[community]
-        sums[community] = 0.0
-        if gain > most and community != own:
-            best, most = community, gain
-    return best, most - stay
-
-
-@njit(**JIT)
-def _queue(first, last, neighbors, community, communities, marks, order, tail):
-    """Put these neighbours into the ring `order`, unless they wait already or are in the community."""
-    for edge in range(first, last):
-        neighbor = neighbors[edge]
-        if marks[neighbor] == 0 and communities[neighbor] != community:
-            marks[neighbor] = 1
-            order[tail if tail < np.uint64(order.size) else tail - np.uint64(order.size)] = neighbor
-            tail += np.uint64(1)
-    return tail
-
-
-@njit(**JIT)
-def _move(
-    rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
-    strengths, communities, order, marks, totals, sums, touched, coefficient, gains,
-):  # fmt: skip
-    """Writes communities, totals and gains[0]. One thread. order[head:tail] is a ring; marks[v] = v waits in it."""
-    one, ring = np.uint64(1), np.uint64(order.size)
-    head, tail, visits = np.uint64(0), ring, np.int64(0)
-    while head < tail and visits < VISITS_PER_VERTEX * order.size:
-        if visits % LOOK_EVERY == 0:
-            if is_stopped(shared):
-                break
-            shared[DONE] = visits
-        vertex = np.uint64(order[head])
-        visits += 1
-        head += one
-        if head == ring:
-            head, tail = np.uint64(0), tail - ring
-        marks[vertex] = 0
-        strength, own = strengths[vertex], communities[vertex]
-        first, last = edges_of(vertex, offsets)
-        in_first, in_last = edges_of(vertex, in_offsets)
-        count = _gather(
-            first, last, neighbors, weights, vertex, one, communities, communities, sums, touched, np.uint64(0)
-        )
-        count = _gather(
-            in_first, in_last, in_neighbors, in_weights, vertex, one, communities, communities, sums, touched, count
-        )
-        best, gain = _best_community(own, strength, coefficient, totals, sums, touched, count)
-        if best == own:
-            continue
-        gains[0] += gain
-        totals[own] -= strength
-        totals[best] += strength
-        communities[vertex] = best
-        tail = _queue(first, last, neighbors, best, communities, marks, order, tail)
-        tail = _queue(in_first, in_last, in_neighbors, best, communities, marks, order, tail)
-
-
-@njit(**JIT)
 def _choose_in_block(
     block, bits, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
     strengths, communities, news, olds, totals, marks, sums, touched, coefficient, half, keeps_marks,
@@ -262,7 +164,7 @@ def _choose_in_block(
         count = _gather(first, last, neighbors, weights, vertex, bits, communities, news, sums, touched, np.uint64(0))
         first, last = edges_of(vertex, in_offsets)
         count = _gather(first, last, in_neighbors, in_weights, vertex, bits, communities, news, sums, touched, count)
-        best, gain = _best_community(own, strength, coefficient, totals, sums, touched, count)
+        best, gain = best_community(own, strength, coefficient, totals, sums, touched, count)
         if best == own:
             continue
         other = np.uint64(best)

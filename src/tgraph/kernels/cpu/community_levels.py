@@ -2,12 +2,14 @@
 
 A `Level` is a symmetric weighted graph. Self-loops count in the strength of a vertex and nowhere else. Joining makes
 every community one vertex of the next level: edges between two communities become one edge with their total weight,
-what is inside counts only in the strength. All threads take communities in pieces, and go through the rows of their
-members twice: to count the edges of the new rows, and to fill them.
+what is inside counts only in the strength. All threads take chunks of communities, go through the rows of their members
+once and make the new rows in memory of their own; then chunks are given their places one after the other, and copied.
 
-Memory: 8 bytes per community for each thread (fewer threads run if that exceeds 32 bytes per vertex), one id per
-vertex, and the new level: per edge an id and 8 bytes, or 4 if there are many and the weights are whole numbers that
-sum up to less than 2^32. Deterministic: a new row is made by one thread, in the order of its members.
+Memory: 8 bytes per community for each thread (fewer threads run if that exceeds 32 bytes per vertex) and the new rows
+of a chunk, one id per vertex, and the new level: per edge an id and 8 bytes, or 4 if the level has many edges and the
+weights are whole numbers that sum up to less than 2^32. Room for the new level is asked for as if it had as many edges
+as the level; what is not written to is given back unused.
+Deterministic: a new row is made by one thread, in the order of its members, and rows lie in the order of communities.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tgraph.kernels.cpu.atomics import fetch_add
+from tgraph.kernels.cpu.atomics import fetch_add, give_way, load, relax, store
+from tgraph.kernels.cpu.barrier import SPINS
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, SHARED_SIZE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -28,8 +31,11 @@ Rows = tuple[Array, Array, "Array | None"]  # offsets [V+1], neighbours [E], wei
 
 MIN_WATCHED = 50_000  # edges and vertices: below, a level takes less time than starting a thread to watch it
 SUM_CHUNK = 1 << 12  # vertices whose sum is made by one thread
-CHUNK = 1 << 6  # communities that a thread takes at once
-MIN_NARROW = 1 << 22  # edges: below, a new level is not worth code of its own for 32-bit weights
+CHUNK = 1 << 4  # communities that a thread takes at once
+LINE_BYTES = 128  # two cache lines, which are fetched together
+MIN_NARROW = 1 << 22  # edges: a level with fewer is not worth code of its own for 32-bit weights of the next
+
+_TURN, _PLACE = COUNTERS + 8, COUNTERS + 16  # the chunk that gets its place next, and where
 
 
 @dataclass(frozen=True)
@@ -108,24 +114,40 @@ def join_communities(level: Level, communities: Array, count: int, watch: Watch 
     starts, members = np.zeros(count + 1, np.int64), np.empty_like(communities)
     _group(communities, starts, members)
     size = max(1, min(team_size(level.num_arcs), 4 * level.num_vertices // max(count, 1)))
-    marks, offsets = np.full((size, count), np.iinfo(members.dtype).max, members.dtype), np.zeros(count + 1, np.int64)
-    level.run(watch, _count_edges, size, communities, starts, members, marks, offsets)
-    del marks
-    longest = int(offsets.max())
-    np.cumsum(offsets, out=offsets)
-    neighbors = np.empty(int(offsets[-1]), communities.dtype)
-    weights = np.empty(neighbors.size, _type_of_sums(level, neighbors.size))
-    sums, touched = np.zeros((size, count)), np.empty((size, longest + 1), communities.dtype)
-    new = (offsets, neighbors, weights)
-    level.run(watch, _fill_edges, size, communities, starts, members, sums, touched, *new)
-    return one_sided(*new, sum_by_community(level, communities, count))
+    most = min(level.num_arcs, CHUNK * count) + 1  # edges of a chunk; memory is not taken before it is written to
+    scratch = np.zeros((size, count)), lists(size, most, communities.dtype), lists(size, most, np.dtype(np.float64))
+    offsets, neighbors = np.zeros(count + 1, np.int64), np.empty(level.num_arcs, communities.dtype)
+    weights = np.empty(level.num_arcs, _type_of_sums(level))
+    level.run(watch, _join, size, communities, starts, members, *scratch, offsets, neighbors, weights)
+    for array in (neighbors, weights):
+        array.resize(int(offsets[-1]), refcheck=False)  # gives the rest back
+    return one_sided(offsets, neighbors, weights, sum_by_community(level, communities, count))
 
 
-def _type_of_sums(level: Level, num_edges: int) -> type[np.uint32 | np.float64]:
-    """Return the type for so many sums of weights of the level: always exact where the weights are whole numbers."""
+def _type_of_sums(level: Level) -> type[np.uint32 | np.float64]:
+    """Return the type for sums of weights of the level: always exact where the weights are whole numbers."""
     is_whole = level.weights is None or level.weights.dtype.kind in "iu"
-    is_narrow = is_whole and num_edges >= MIN_NARROW and float(level.strengths.sum()) < 2**32
+    is_narrow = is_whole and level.num_arcs >= MIN_NARROW and float(level.strengths.sum()) < 2**32
     return np.uint32 if is_narrow else np.float64
+
+
+def connected_marks(level: Level) -> Array:
+    """Return marks `[V] uint8` of the vertices that have edges."""
+    marks = level.offsets[1:] != level.offsets[:-1]
+    if level.in_offsets.size:
+        marks |= level.in_offsets[1:] != level.in_offsets[:-1]
+    return marks.view(np.uint8)
+
+
+def largest_degree(level: Level) -> int:
+    """Return the largest number of edges of a vertex, on both sides together; at most that of each side."""
+    sides = [np.diff(side.view(np.int64)) for side in (level.offsets, level.in_offsets) if side.size]
+    return min(sum(int(degrees.max(initial=0)) for degrees in sides), level.num_arcs)
+
+
+def lists(size: int, length: int, dtype: np.dtype[Any]) -> Array:
+    """Return a list for each thread, in cache lines of its own."""
+    return np.empty((size, length + LINE_BYTES // dtype.itemsize), dtype)
 
 
 def sum_by_community(level: Level, communities: Array, count: int) -> Array:
@@ -235,43 +257,6 @@ def _group(communities, starts, members):
 
 
 @njit(**JIT)
-def _count_row(first, last, neighbors, weights, own, communities, marks):
-    """Return how many communities these edges with weight lead to for the first time; marks[c] = own marks them."""
-    count = 0
-    for edge in range(first, last):
-        if weight_at(weights, edge) == 0.0:
-            continue
-        community = communities[neighbors[edge]]
-        count += marks[community] != own
-        marks[community] = own
-    return count
-
-
-@njit(**JIT)
-def _count_edges(
-    rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
-    communities, starts, members, marks, new_counts,
-):  # fmt: skip
-    """Writes new_counts[c + 1], one thread per community c."""
-    own_marks, total = marks[rank], starts.size - 1
-    while True:
-        begin = fetch_add(shared, COUNTERS, CHUNK)
-        if begin >= total or is_stopped(shared):
-            break
-        for community in range(begin, min(begin + CHUNK, total)):
-            own, count = communities.dtype.type(community), 0
-            own_marks[own] = own
-            for place in range(starts[community], starts[community + 1]):
-                vertex = np.uint64(members[place])
-                first, last = edges_of(vertex, offsets)
-                count += _count_row(first, last, neighbors, weights, own, communities, own_marks)
-                first, last = edges_of(vertex, in_offsets)
-                count += _count_row(first, last, in_neighbors, in_weights, own, communities, own_marks)
-            new_counts[community + 1] = count
-        fetch_add(shared, DONE, CHUNK)
-
-
-@njit(**JIT)
 def _add_row(first, last, neighbors, weights, own, communities, sums, touched, count):
     """Add the weights of these edges to the sums of the communities that they lead to; list those that are new."""
     for edge in range(first, last):
@@ -286,28 +271,52 @@ def _add_row(first, last, neighbors, weights, own, communities, sums, touched, c
 
 
 @njit(**JIT)
-def _fill_edges(
+def _wait_for_turn(shared, begin):
+    """Wait until the chunks before this one have their places; say whether it came to that."""
+    spins = 0
+    while load(shared, _TURN) != begin:
+        if is_stopped(shared):
+            return False
+        spins += 1
+        if spins < SPINS:
+            relax()
+        else:
+            give_way()
+    return True
+
+
+@njit(**JIT)
+def _join(
     rank, size, shared, offsets, neighbors, weights, in_offsets, in_neighbors, in_weights,
-    communities, starts, members, all_sums, all_touched, new_offsets, new_neighbors, new_weights,
+    communities, starts, members, all_sums, all_touched, all_totals, new_offsets, new_neighbors, new_weights,
 ):  # fmt: skip
-    """Writes the new rows, one thread per community."""
-    sums, touched, total = all_sums[rank], all_touched[rank], starts.size - 1
+    """Writes the new rows, one thread per CHUNK communities; chunks get their places one after the other."""
+    sums, touched, totals, num_communities = all_sums[rank], all_touched[rank], all_totals[rank], starts.size - 1
     while True:
         begin = fetch_add(shared, COUNTERS, CHUNK)
-        if begin >= total or is_stopped(shared):
+        if begin >= num_communities or is_stopped(shared):
             break
-        for community in range(begin, min(begin + CHUNK, total)):
-            own, count = communities.dtype.type(community), np.uint64(0)
+        end, count = min(begin + CHUNK, num_communities), np.uint64(0)
+        for community in range(begin, end):
+            own, first_new = communities.dtype.type(community), count
             for place in range(starts[community], starts[community + 1]):
                 vertex = np.uint64(members[place])
                 first, last = edges_of(vertex, offsets)
                 count = _add_row(first, last, neighbors, weights, own, communities, sums, touched, count)
                 first, last = edges_of(vertex, in_offsets)
                 count = _add_row(first, last, in_neighbors, in_weights, own, communities, sums, touched, count)
-            start = np.uint64(new_offsets[community])
-            for place in range(count):
-                neighbor = touched[place]
-                new_neighbors[start + place] = neighbor
-                new_weights[start + place] = sums[neighbor]
-                sums[neighbor] = 0.0
+            for place in range(first_new, count):
+                totals[place] = sums[touched[place]]
+                sums[touched[place]] = 0.0
+            new_offsets[community + 1] = count
+        if not _wait_for_turn(shared, begin):
+            break
+        start = shared[_PLACE]
+        shared[_PLACE] = start + np.int64(count)
+        store(shared, _TURN, end)
+        for community in range(begin, end):
+            new_offsets[community + 1] += start
+        for place in range(count):
+            new_neighbors[np.uint64(start) + place] = touched[place]
+            new_weights[np.uint64(start) + place] = totals[place]
         fetch_add(shared, DONE, CHUNK)

@@ -1,6 +1,6 @@
 """Refining communities: each is divided into connected parts that gain by being one, before parts are joined.
 
-Where one thread moves vertices, every vertex starts as a part of its own. One after the other, a vertex that is still
+Where vertices wait in queues, every vertex starts as a part of its own. One after the other, a vertex that is still
 alone, and well connected to the rest of its community, joins the part of the same community where modularity grows
 most, if that part is well connected too (Leiden: Traag, Waltman, van Eck 2019; the paper draws among the parts with a
 gain, here the best one is taken). A part only ever grows along an edge, so that parts are connected.
@@ -19,8 +19,9 @@ import numpy as np
 from numba import njit
 
 from tgraph.kernels.cpu.atomics import fetch_add
-from tgraph.kernels.cpu.communities import LOOK_EVERY, is_for_batches, move_vertices, shuffled_order
+from tgraph.kernels.cpu.communities import is_for_batches, move_in_batches
 from tgraph.kernels.cpu.community_levels import Level, edges_of, one_sided, sum_by_community, weight_at
+from tgraph.kernels.cpu.community_queue import LOOK_EVERY, shuffled_order
 from tgraph.kernels.cpu.components import smallest_connected
 from tgraph.kernels.cpu.team import JIT, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
@@ -39,8 +40,9 @@ def refine_communities(
     parts = level.alone()
     if is_for_batches(level):
         inner = inside(level, communities)
-        count, _ = move_vertices(inner, parts, seed, turn, coefficient, watch, is_alone=True)
-        if count < level.num_vertices:
+        if inner.num_arcs:
+            move_in_batches(inner, parts, seed, turn, coefficient, watch, is_alone=True)
+        if not np.array_equal(parts, level.alone()):
             inner = inside(inner, parts)
     else:
         _join_single_vertices(level, communities, parts, shuffled_order(level, seed, turn), coefficient, watch)
