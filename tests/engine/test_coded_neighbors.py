@@ -18,8 +18,10 @@ import tgraph as tg
 from small_graphs import SmallGraph, small_graphs
 from tgraph.engine import far_edges
 from tgraph.errors import InvalidArgumentError, MemoryBudgetError, StoreReadError
-from tgraph.kernels.cpu.coded_ids import decode_frames
-from tgraph.memory import Budget, EdgeStream, FarGraph, Link, coded_array, edge_stream
+from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.coded_edges import WINDOW_FRAMES, open_block
+from tgraph.kernels.cpu.coded_ids import FRAME_IDS
+from tgraph.memory import Budget, EdgeStream, FarGraph, Link, coded_loader, edge_stream
 from user_programs import WidestPath
 
 EXACT = {
@@ -110,26 +112,66 @@ def test_coded_blocks_that_stay_near_are_read_once(web: tg.Graph) -> None:
     assert trace[1].blocks == {"kept": trace[0].blocks["filter"]}
 
 
-@pytest.mark.parametrize(("memory", "is_all_decoded"), [("16MiB", True), ("2.4MiB", False)])
-def test_blocks_stay_decoded_where_there_is_room(
-    web: tg.Graph, memory: str, is_all_decoded: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", [*EXACT, *SCORES])
+def test_rows_and_blocks_larger_than_a_window(web: tg.Graph, name: str) -> None:
+    run, hub = {**EXACT, **SCORES}[name], np.arange(1, WINDOW_FRAMES * FRAME_IDS + 5000)
+    if name == "changes":  # those of a hub with so many neighbours never add up to 1e-13
+        hub = hub[:500]
+    edges = np.repeat(np.arange(web.num_vertices), web.out_degrees()), np.asarray(web.out_targets)
+    sources, targets = np.concatenate([edges[0], 0 * hub, hub]), np.concatenate([edges[1], hub, 0 * hub])
+    weights = (7 * sources + targets) % 97 + 1.0 if name in ("sssp", "widest") else None
+    graph = tg.from_edges(sources, targets, weights, duplicates="first", runtime="numpy").relabel(None)
+    for memory in ("32MiB", "2.5MiB"):
+        with stored(graph, memory) as far:
+            assert_same(name, run(graph), run(far))
+
+
+@pytest.mark.parametrize("name", [*EXACT, *SCORES])
+def test_rows_without_edges_are_blocks_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_stream, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(edge_stream, "SMALLEST_BLOCK_BYTES", 64)
+    ring = np.arange(1500)
+    graph = tg.from_edges(ring, (7 * ring + 1) % 1500, num_vertices=4000, runtime="numpy")
+    run = {**EXACT, **SCORES}[name]
+    with stored(graph, "2MiB") as far:
+        assert_same(name, run(graph), run(far))
+
+
+@pytest.mark.parametrize(("memory", "is_all_open"), [("16MiB", True), ("2MiB", False)])
+def test_blocks_stay_open_where_there_is_room(
+    web: tg.Graph, memory: str, is_all_open: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decoded: list[int] = []
+    opened: list[int] = []
 
-    def decode(coded: Any, begins: Any, *rest: Any) -> int | None:
-        decoded.append(begins.size)
-        return decode_frames(coded, begins, *rest)
+    def note(coded: Any, first: int, last: int, room: Any) -> Any:
+        opened.append(first)
+        return open_block(coded, first, last, room)
 
-    monkeypatch.setattr(coded_array, "decode_frames", decode)
+    monkeypatch.setattr(coded_loader, "open_block", note)
     with stored(web, memory) as far:
-        result = SCORES["pagerank"](far)
-        assert_same("pagerank", SCORES["pagerank"](web), result)
-    num_blocks = result.trace[0].blocks["filter"]
-    assert result.trace[1].blocks == {"kept": num_blocks}
-    if is_all_decoded:
-        assert len(decoded) == num_blocks
-    else:
-        assert num_blocks < len(decoded) < num_blocks * len(result.trace)
+        assert_same("changes", SCORES["changes"](web), SCORES["changes"](far))
+    assert (len(opened) == len(set(opened))) == is_all_open
+
+
+def test_undirected_graphs_are_searched_from_both_sides() -> None:
+    graph = tg.generate.rmat(13, 24, seed=1, runtime="numpy").symmetrize()
+    source = int(np.argmax(graph.out_degrees()))
+    for memory in ("1.5MiB", "16MiB"):
+        with stored(graph, memory) as far:
+            result = tg.bfs(far, source, parents=False)
+            np.testing.assert_array_equal(result.levels, tg.bfs(graph, source).levels)
+            assert {iteration.direction for iteration in result.trace} == {"push", "pull"}
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads(web: tg.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team, "MIN_WORK_PER_THREAD", 1000)
+    for name in SCORES:
+        found = []
+        for threads in (1, 3):
+            monkeypatch.setattr(tg.config, "num_threads", threads)
+            with stored(web, "8MiB") as far:
+                found.append(SCORES[name](far).to_numpy())
+        np.testing.assert_array_equal(*found, err_msg=name)
 
 
 def test_a_hub_comes_in_pieces() -> None:
@@ -140,16 +182,22 @@ def test_a_hub_comes_in_pieces() -> None:
             assert_same(name, run(graph), run(far))
 
 
-def test_damage_ends_a_run(web: tg.Graph) -> None:
-    with stored(web, "1.5MiB") as far:
-        coded = load_file(far.path)["in_coded"]
-        begin = Path(far.path).read_bytes().index(coded[:200].tobytes())
+@pytest.mark.parametrize("transfer", ["filter", "compact"])
+@pytest.mark.parametrize("name", [*EXACT, *SCORES])
+def test_damage_ends_a_run(web: tg.Graph, name: str, transfer: str) -> None:
+    graph = web if name == "changes" else tg.reorder(web, "degree").relabel(None)
+    if name in ("sssp", "widest"):
+        graph = tg.from_csr(graph.out_offsets, graph.out_targets, graph.out_targets % 97 + 1, runtime="numpy")
+    with stored(graph, "4MiB" if name == "hits" else "1.6MiB") as far:
+        tensors, side = load_file(far.path), "in" if name in ("pagerank", "hits") else "out"
+        number = 0 if name in ("bfs", "sssp", "widest") else tensors[f"{side}_frames"].size // 2
+        begin = Path(far.path).read_bytes().index(tensors[f"{side}_coded"][:4000].tobytes())
         with Path(far.path).open("r+b") as file:
-            file.seek(begin)
+            file.seek(begin + int(tensors[f"{side}_frames"][number]))
             file.write(b"\xff")
-        again = tg.open(far.path, "1.5MiB", "numpy")
-        with pytest.raises(StoreReadError, match="frame 0 of the coded neighbours is damaged"):
-            tg.pagerank(again)
+        again = tg.open(far.path, far.memory, "numpy")
+        with pytest.raises(StoreReadError, match=f"frame {number} of the coded neighbours is damaged"):
+            {**EXACT, **SCORES}[name](again, transfer=transfer)
 
 
 def test_the_budget_is_named_where_buffers_would_take_what_stays_free(web: tg.Graph) -> None:

@@ -52,7 +52,7 @@ class FarDelta(FarRun):
 
     def __init__(self, planned: Plan, graph: FarGraph, state: State, transfer: str) -> None:
         direction = "out" if planned.program.along == "out" else "in"
-        super().__init__(planned, graph, state, direction, transfer)
+        super().__init__(planned, graph, state, direction, transfer, opens_blocks=True)
         if not can_send_changes(self._kernel_program):
             raise NotTranslatableError("update does more than to add up what comes in")
         self._budget.take("changes", BlockDelta.scratch_bytes(self._kernel_program, graph.num_vertices))
@@ -118,7 +118,7 @@ class FarDelta(FarRun):
         every = enumerate(self._edges.blocks)
         numbers = [number for number, block in every if values[block.first_row : block.last_row].any()]
         for loaded in loader.stream(numbers):
-            self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, everything=True)
+            self._kernel.push(loaded.block, loaded.ids, loaded.weights, everything=True)
         self._kernel.take_sums()
         self._measure(is_first=True)
         did, seconds = loader.take_moved(), time.perf_counter() - started
@@ -159,9 +159,9 @@ class FarDelta(FarRun):
             if loaded.rows is None:
                 threshold = float(thresholds[blocks[loaded.block]])
                 turns = TIMES_WHILE_NEAR if loaded.block.is_whole else 1
-                self._kernel.push(loaded.block, loaded.neighbors, loaded.weights, threshold, turns)
+                self._kernel.push(loaded.block, loaded.ids, loaded.weights, threshold, turns)
             else:
-                self._kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+                self._kernel.push_rows(loaded.rows, loaded.ids, loaded.weights)
 
 
 def _units(blocks: list[Block]) -> list[list[int]]:

@@ -72,7 +72,7 @@ class FarEdges(InMemoryEdges):
         program = replace(program, field_dtypes={"gathered": dtype, "value": value.dtype})
         edges, loader = self._stream(side, weighted)
         fields = {"gathered": np.empty(count, dtype), "value": value}
-        sweep = BlockSweep(program, edges.offsets, edges.no_edges, fields)
+        sweep = BlockSweep(program, edges.offsets, edges.no_block, fields)
         sweep.prepare()
         for loaded in loader.stream(range(len(edges.blocks))):
             sweep.sweep(loaded.block, loaded.neighbors, loaded.weights)

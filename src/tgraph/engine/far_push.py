@@ -41,7 +41,8 @@ class FarPush(FarRun):
         transfer: str,
         cache: str,
     ) -> None:
-        super().__init__(planned, graph, state, "out" if planned.program.along == "out" else "in", transfer)
+        direction = "out" if planned.program.along == "out" else "in"
+        super().__init__(planned, graph, state, direction, transfer, opens_blocks=True)
         if not can_push_blocks(self._kernel_program):
             raise NotTranslatableError(
                 "update does more than the reduction, or a message asks what the receiver has so far"
@@ -105,9 +106,9 @@ class FarPush(FarRun):
         blocks, touched = self._transfers.stream(loader, counts, self._kernel.active)
         for loaded in blocks:
             if loaded.rows is None:
-                self._pull.pull(loaded.block, loaded.neighbors, self._kernel.coming)
+                self._pull.pull(loaded.block, loaded.ids, self._kernel.coming)
             else:
-                self._pull.pull_rows(loaded.rows, loaded.neighbors, self._kernel.coming)
+                self._pull.pull_rows(loaded.rows, loaded.ids, self._kernel.coming)
         return touched
 
     def _find_receivers(self, loader: BlockLoader, senders: MarkedRows) -> MarkedRows | None:
@@ -159,10 +160,10 @@ def push_loaded(kernel: BlockPush, loaded: LoadedBlock) -> None:
     are many.
     """
     if loaded.rows is not None:
-        kernel.push_rows(loaded.rows, loaded.neighbors, loaded.weights)
+        kernel.push_rows(loaded.rows, loaded.ids, loaded.weights)
         return
-    sent = kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+    sent = kernel.push(loaded.block, loaded.ids, loaded.weights)
     for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
         if kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
             break
-        kernel.push(loaded.block, loaded.neighbors, loaded.weights)
+        kernel.push(loaded.block, loaded.ids, loaded.weights)

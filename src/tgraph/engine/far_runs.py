@@ -29,7 +29,15 @@ class FarRun:
 
     schedule: str  # its name
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, direction: str, transfer: str = "hybrid") -> None:
+    def __init__(
+        self,
+        planned: Plan,
+        graph: FarGraph,
+        state: State,
+        direction: str,
+        transfer: str = "hybrid",
+        opens_blocks: bool = False,
+    ) -> None:
         self._graph, self._state, self._program = graph, state, planned.program
         uses_weights = graph.weighted and "weight" in planned.parameters["message"]
         self._kernel_program = replace(describe(planned, InMemoryEdges(graph), state), weighted=uses_weights)
@@ -37,7 +45,7 @@ class FarRun:
         self._budget = Budget(graph.memory)
         self._budget.take("fields", sum(array.nbytes for array in self._fields.values()))
         direction, in_place = direction if graph.directed else "out", transfer == "zero_copy"
-        self._edges = EdgeStream.of_graph(graph, direction, uses_weights, self._budget, in_place)
+        self._edges = EdgeStream.of_graph(graph, direction, uses_weights, self._budget, in_place, opens_blocks)
         self.checkpoint: Checkpoint | None = None
         self.gives_way = False  # to another schedule that would end sooner
 
@@ -109,7 +117,7 @@ class FarSweep(FarRun):
         self._budget.take(
             "messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs)
         )
-        rows = self._edges.offsets, self._edges.no_edges
+        rows = self._edges.offsets, self._edges.no_block
         self._kernel = BlockSweep(self._kernel_program, *rows, self._fields)
         self._edges.cut()
         self._total: float | None = None  # that a checkpoint says

@@ -1,11 +1,13 @@
-"""Coded neighbours on their way near: their bytes come to the end of a buffer and are decoded towards its beginning.
+"""Coded neighbours on their way near: blocks come as they are stored, and kernels decode them a few frames at a time.
+
+Rows that move alone are decoded by the thread that reads them: their bytes come to the end of a buffer and are decoded
+towards its beginning.
 
     buffer   |ids of frames 0 1 2 ...                        |
              |                    bytes of frames  0 1 2 3 4 |    page by page, as they lie in the file
 
 Frames are decoded in order, and no frame has more bytes than its place in the buffer, so the ids of a frame end before
-its bytes begin. That way coded neighbours need no buffers beside those for ids. Where each frame begins in the file is
-near memory: 8 bytes for 1,024 neighbours.
+its bytes begin. Where each frame begins in the file is near memory: 8 bytes for 1,024 neighbours.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tgraph.errors import StoreReadError
 from tgraph.io.coded_store import CODED_DTYPE
+from tgraph.kernels.cpu.coded_edges import CodedBlock, damaged_frame
 from tgraph.kernels.cpu.coded_ids import FRAME_IDS, PADDING_BYTES, decode_frames, encode_ids, last_frame_ids, num_frames
 from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, PendingRead, aligned_bytes
 from tgraph.memory.link import Link
@@ -45,7 +47,7 @@ def decoded_ids_per_second() -> float:
 
 
 def is_faster_coded(link: Link, num_ids: int, plain_bytes: int, coded_bytes: int, ids_per_second: float) -> bool:
-    """Say whether moving coded neighbours and decoding them takes less time than moving plain ones.
+    """Say whether moving coded neighbours and decoding them, on all threads, takes less time than moving plain ones.
 
     >>> disk, wire = Link(2e9, 1e-4, 1e-4, 1e-4), Link(2e10, 1e-5, 1e-5, 1e-4)
     >>> [is_faster_coded(link, 1000, 4000, 1500, ids_per_second=1e9) for link in (disk, wire)]
@@ -82,6 +84,7 @@ class CodedArray:
     size: int
     limit: int  # ids are below it
     path: str
+    scratch: Array  # for the threads that decode
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -96,43 +99,35 @@ class CodedArray:
     @property
     def bytes_per_id(self) -> float:
         """The coded bytes of an id, on average."""
-        return int(self.begins[-1]) / max(self.size, 1)
+        return int(self.begins[-1]) / self.size if self.size else self.dtype.itemsize
+
+    @property
+    def no_edges(self) -> CodedBlock:
+        """The neighbours of no edge."""
+        return self._block(np.empty(0, np.uint8), 0)
 
     def buffer_bytes(self, num_ids: int) -> int:
-        """Return the bytes of a buffer for so many ids that follow each other."""
+        """Return the bytes of a buffer for so many ids that follow each other, coded and decoded."""
         return aligned_bytes((num_frames(num_ids) + 1) * self._largest_frame_bytes) + SPARE_BYTES
+
+    def opened_bytes(self, num_ids: int) -> int:
+        """Return the bytes of so many decoded ids that follow each other, with those beside them in their frames."""
+        return (num_frames(num_ids) + 1) * FRAME_BYTES
 
     def moved_bytes(self, first: int, last: int) -> int:
         """Return the bytes of the frames that hold the ids from `first` to `last` (not included)."""
         begin, end = self._bytes_of(first, last)
         return end - begin
 
+    def block_bytes(self, first: int, last: int) -> int:
+        """Return the bytes of a buffer for the ids from `first` to `last` (not included) as they are stored."""
+        return aligned_bytes(self.moved_bytes(first, last)) + ALIGNMENT
+
     def start_read(self, file: FarFile, first: int, last: int, buffer: Array) -> PendingRead:
-        """Begin to read and decode the ids from `first` to `last` (not included); the bytes go through the buffer."""
+        """Begin to read the bytes of the ids from `first` to `last` (not included) into a buffer of `block_bytes`."""
         begin, end = self._bytes_of(first, last)
-        tail = (buffer.size - aligned_bytes(end - begin)) // ALIGNMENT * ALIGNMENT - ALIGNMENT
-        read = file.start_read(self.coded, begin, end, buffer[tail:])
-        return self.start_decode(file, read, first, last, buffer[tail:], buffer)
-
-    def start_bytes(self, file: FarFile, first: int, last: int, near: Array) -> PendingRead:
-        """Begin to read the bytes of the ids from `first` to `last` as they are, to the beginning of `near`."""
-        return file.start_read(self.coded, *self._bytes_of(first, last), near)
-
-    def start_decode(
-        self, file: FarFile, read: PendingRead, first: int, last: int, near: Array, buffer: Array
-    ) -> PendingRead:
-        """Decode, when they were read to `near`, the ids from `first` to `last` to the beginning of a buffer."""
-        frame, end = first // FRAME_IDS, num_frames(last)
-        begin, skipped = self._bytes_of(first, last)[0], first - frame * FRAME_IDS
-        shift = (self.coded.position + begin) % ALIGNMENT - begin
-        ids = buffer.view(CODED_DTYPE)[skipped : skipped + last - first]
-
-        def decode() -> None:
-            begins, count = self.begins[frame : end + 1], last_frame_ids(frame, end, self.size)
-            damaged = self._decode(near, begins[:-1], begins[1:], count, buffer, shift)
-            self._check(None if damaged is None else frame + damaged)
-
-        return file.start_then(read, decode, ids)
+        read = file.start_read(self.coded, begin, end, buffer)
+        return PendingRead(read.futures, self._block(buffer, (self.coded.position + begin) % ALIGNMENT - begin))
 
     def plan_rows(self, firsts: Array, lasts: Array) -> CodedRanges:
         """Plan to read the ids `firsts[i]` to `lasts[i]`; rows ascend and are not empty."""
@@ -154,8 +149,10 @@ class CodedArray:
         def decode() -> None:
             ends = pages.starts + self.begins[frames + 1] - self.begins[frames]
             count = last_frame_ids(int(frames[-1]), int(frames[-1]) + 1, self.size)
-            damaged = self._decode(buffer[tail:], pages.starts, ends, count, buffer)
-            self._check(None if damaged is None else int(frames[damaged]))
+            room = buffer[: frames.size * FRAME_BYTES].view(np.uint32)
+            damaged = decode_frames(buffer[tail:], pages.starts, ends, count, self.limit, room)
+            if damaged is not None:
+                raise damaged_frame(self.path, int(frames[damaged]))
 
         return file.start_then(read, decode, ids)
 
@@ -164,14 +161,5 @@ class CodedArray:
             return 0, 0
         return int(self.begins[first // FRAME_IDS]), int(self.begins[num_frames(last)])
 
-    def _decode(
-        self, near: Array, begins: Array, ends: Array, last_count: int, buffer: Array, shift: int = 0
-    ) -> int | None:
-        ids = buffer[: begins.size * FRAME_BYTES].view(np.uint32)
-        return decode_frames(near, begins, ends, last_count, self.limit, ids, shift)
-
-    def _check(self, damaged: int | None) -> None:
-        if damaged is not None:
-            raise StoreReadError(
-                f"{self.path}: frame {damaged} of the coded neighbours is damaged; write the file again"
-            )
+    def _block(self, near: Array, shift: int) -> CodedBlock:
+        return CodedBlock.build(near, self.begins, shift, self.size, self.limit, self.scratch, self.path)

@@ -9,6 +9,9 @@ import numpy as np
 
 from tgraph.budget import Budget
 from tgraph.errors import InvalidArgumentError
+from tgraph.kernels.cpu.coded_edges import SCRATCH_BYTES, WORK_WHERE_DECODED, Neighbors, make_scratch
+from tgraph.kernels.cpu.coded_ids import FRAME_IDS
+from tgraph.kernels.cpu.team import team_size
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.coded_array import CodedArray, decoded_ids_per_second, is_faster_coded
 from tgraph.memory.coded_loader import CodedLoader
@@ -26,6 +29,7 @@ SMALLEST_BLOCK_BYTES = 16 << 10
 SMALL_BLOCK_BYTES = 64 << 10  # not less unless near memory for edges does not hold four
 BLOCKS_THAT_STAY = 8  # at least, where all do
 ROW_PART = 16  # one part in so many of near memory for edges is for lists of rows, where they move alone
+SCRATCH_PART = 32  # one part in so many of a budget, at most, is for ids that threads have decoded
 BYTES_PER_BLOCK = 150_000  # that could be moved in the time which a block costs beside being moved
 SLACK = 10  # one part in so many stays free, for the interpreter, and for pages that the system frees late
 FIXED_BYTES = 512 << 10  # of Python's objects and threads: with a sixteenth, stay free too; at most an eighth
@@ -35,12 +39,20 @@ class EdgeStream:
     """Offsets near, neighbours and weights in blocks. Whoever uses it takes what it needs first, then calls `cut`."""
 
     def __init__(
-        self, offsets: Array, arrays: EdgeArrays, budget: Budget, direction: str, is_mapped: bool = True
+        self,
+        offsets: Array,
+        arrays: EdgeArrays,
+        budget: Budget,
+        direction: str,
+        is_mapped: bool = True,
+        opens_blocks: bool = False,
     ) -> None:
         """Stream these arrays; the offsets are near, and taken of the budget under the name of the direction.
 
-        With `is_mapped` rows can be used where they are in the file.
+        With `is_mapped` rows can be used where they are in the file. With `opens_blocks` whole blocks come decoded, as
+        those need them who look at a block several times; without it coded ones come as they are stored.
         """
+        self._opens = opens_blocks and isinstance(arrays[0], CodedArray)
         self.offsets, self._arrays, self._budget, self._direction = offsets, arrays, budget, direction
         self._is_mapped = is_mapped and not isinstance(arrays[0], CodedArray)
         self._kept_bytes = self._cached_bytes = self._row_bytes = 0
@@ -48,7 +60,12 @@ class EdgeStream:
 
     @staticmethod
     def of_graph(
-        graph: FarGraph, direction: str, with_weights: bool, budget: Budget, in_place: bool = False
+        graph: FarGraph,
+        direction: str,
+        with_weights: bool,
+        budget: Budget,
+        in_place: bool = False,
+        opens_blocks: bool = False,
     ) -> EdgeStream:
         """Read the offsets of a graph; with `in_place`, neighbours will be used in the mapped file, not coded ones."""
         weights = graph.far_rows(direction)[1]
@@ -60,12 +77,13 @@ class EdgeStream:
         budget.take(f"{direction} offsets", num_bytes)
         with graph.open_file() as file:
             read = file.start_read(offsets, 0, offsets.size, make_buffer(num_bytes)).wait()
-            neighbors = find_neighbors(graph, direction, file, budget, in_place)
-        return EdgeStream(read, (neighbors, weights if with_weights else None), budget, direction)
+            neighbors = find_neighbors(graph, direction, file, budget, in_place, opens_blocks)
+        arrays = neighbors, weights if with_weights else None
+        return EdgeStream(read, arrays, budget, direction, opens_blocks=opens_blocks)
 
     @property
     def is_coded(self) -> bool:
-        """Whether neighbours are decoded when they come near."""
+        """Whether neighbours come coded."""
         return isinstance(self._arrays[0], CodedArray)
 
     @property
@@ -113,9 +131,17 @@ class EdgeStream:
 
     @property
     def no_edges(self) -> tuple[Array, Array | None]:
-        """Neighbours and weights of a block without edges."""
+        """Neighbours and weights of no edge."""
         neighbors, weights = self._arrays
         return np.empty(0, neighbors.dtype), None if weights is None else np.empty(0, weights.dtype)
+
+    @property
+    def no_block(self) -> tuple[Neighbors, Array | None]:
+        """Neighbours and weights of a block without edges, coded if blocks come coded."""
+        neighbors, (nobody, weights) = self._arrays[0], self.no_edges
+        if isinstance(neighbors, CodedArray) and not self._opens:
+            return neighbors.no_edges, weights
+        return nobody, weights
 
     def cut(
         self, part: float = 1.0, cached: float = 0.0, in_rows_from: float = math.inf, all_in_rows: bool = False
@@ -133,13 +159,11 @@ class EdgeStream:
             self._row_bytes = available // ROW_PART
             budget.take(f"{self._direction} rows", self._row_bytes)
             available -= self._row_bytes
-        edges_per_block = self._choose_block_bytes(available) // self.edge_bytes
-        self.blocks = cut_by_edges(self.offsets, edges_per_block)
-        largest = max((block.num_edges for block in self.blocks), default=0)
-        buffer_bytes = BUFFERS * BlockLoader.bytes_for(self._arrays, largest)
-        all_bytes = sum(BlockLoader.bytes_for(self._arrays, block.num_edges) for block in self.blocks)
-        if all_bytes <= available and all(block.is_whole for block in self.blocks) and not self.is_coded:
-            buffer_bytes = 0  # all blocks stay, so that buffers are only used in their place
+        edges_per_block = max(int(self._choose_block_bytes(available) / self._block_edge_bytes), 1)
+        buffer_bytes = self._cut_by(edges_per_block, available)
+        while self.is_coded and buffer_bytes > available and edges_per_block > FRAME_IDS:
+            edges_per_block //= 2  # some blocks have more bytes than others with as many edges
+            buffer_bytes = self._cut_by(edges_per_block, available)
         if self.is_coded:
             _check_room(budget, f"{self._direction} buffers", buffer_bytes)
         budget.take(f"{self._direction} buffers", buffer_bytes)
@@ -149,18 +173,40 @@ class EdgeStream:
         if buffer_bytes and not all_in_rows and not self.is_coded:
             self.blocks = self._join_those_that_stay(edges_per_block)
 
+    def _cut_by(self, edges_per_block: int, available: int) -> int:
+        """Cut the edges into blocks of at most so many; return the bytes of buffers that these need."""
+        self.blocks = cut_by_edges(self.offsets, edges_per_block)
+        all_bytes = sum(BlockLoader.bytes_near(self._arrays, block) for block in self.blocks)
+        opened, neighbors = 0, self._arrays[0]
+        if self._opens and isinstance(neighbors, CodedArray):
+            opened = neighbors.opened_bytes(max((block.num_edges for block in self.blocks), default=0))
+        decodes_rows = self.is_coded and self.moves_rows
+        if all_bytes + opened <= available and all(block.is_whole for block in self.blocks) and not decodes_rows:
+            return opened  # all blocks stay, so that buffers are only used in their place
+        return BUFFERS * sum(BlockLoader.buffer_sizes(self._arrays, self.blocks, self.moves_rows)) + opened
+
     @property
     def _bytes_that_stay(self) -> int:
         """The bytes of all edges, in the form in which blocks stay near."""
-        neighbors, num_edges = self._arrays[0], int(self.offsets[-1])
+        return int(int(self.offsets[-1]) * self._near_edge_bytes)
+
+    @property
+    def _near_edge_bytes(self) -> float:
+        """The bytes of an edge in the form in which blocks stay near, on average."""
+        neighbors = self._arrays[0]
         if not isinstance(neighbors, CodedArray):
-            return num_edges * self.edge_bytes
-        return neighbors.moved_bytes(0, num_edges) + num_edges * (self.edge_bytes - neighbors.dtype.itemsize)
+            return self.edge_bytes
+        return self.edge_bytes - neighbors.dtype.itemsize + neighbors.bytes_per_id
+
+    @property
+    def _block_edge_bytes(self) -> float:
+        """The bytes of an edge in the buffers, some of which must have room for decoded ones where these come."""
+        return self.edge_bytes if self.moves_rows or self._opens else self._near_edge_bytes
 
     @property
     def _spare_bytes(self) -> int:
         """What large blocks that stay take beyond their edges: what is read begins and ends at pages."""
-        return 2 * BLOCKS_THAT_STAY * BlockLoader.bytes_for(self._arrays, 0)
+        return 2 * BLOCKS_THAT_STAY * BlockLoader.bytes_near(self._arrays, Block(0, 0, 0, 0))
 
     def _join_those_that_stay(self, edges_per_block: int) -> list[Block]:
         """Return fewer and larger blocks for the first rows, which stay near and need no buffers."""
@@ -181,10 +227,11 @@ class EdgeStream:
         (F + B * b) * (1 + BYTES_PER_BLOCK / b) is smallest.
         """
         too_many = self._bytes_that_stay - available
-        if self.is_coded:  # every block costs its time, also one that stays
-            too_many = int(self.offsets[-1]) * self.edge_bytes
+        if self._opens or (self.is_coded and too_many > 0):  # blocks that stay are not joined: every one costs its time
+            too_many = int(int(self.offsets[-1]) * self._block_edge_bytes)
         if too_many > 0:
-            wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // BUFFERS), SMALL_BLOCK_BYTES)
+            buffers = 1 if self._opens and not self.moves_rows else BUFFERS  # that are as large as the blocks
+            wanted = max(math.isqrt(too_many * BYTES_PER_BLOCK // buffers), SMALL_BLOCK_BYTES)
         else:
             wanted = available // BLOCKS_THAT_STAY
         spare = self._arrays[0].buffer_bytes(0) if self.is_coded else 0
@@ -218,9 +265,8 @@ class EdgeStream:
     def loader(self, file: FarFile) -> BlockLoader:
         """Return what moves the blocks near."""
         cut = self.offsets, self.blocks, self._kept_bytes, self._row_bytes
-        neighbors, weights = self._arrays
-        if isinstance(neighbors, CodedArray):
-            return CodedLoader(file, (neighbors, weights), *cut)
+        if isinstance(self._arrays[0], CodedArray):
+            return CodedLoader(file, self._arrays, *cut, opens_blocks=self._opens)
         return BlockLoader(file, self._arrays, *cut)
 
 
@@ -238,12 +284,12 @@ def _check_room(budget: Budget, purpose: str, num_bytes: int) -> None:
 
 def release_stream(budget: Budget, direction: str) -> None:
     """Give back all that a stream of one direction has taken, also one that could not be made."""
-    for purpose in ("offsets", "frames", "rows", "buffers", "cache", "kept blocks"):
+    for purpose in ("offsets", "frames", "scratch", "rows", "buffers", "cache", "kept blocks"):
         budget.release(f"{direction} {purpose}")
 
 
 def find_neighbors(
-    graph: FarGraph, direction: str, file: FarFile, budget: Budget, in_place: bool
+    graph: FarGraph, direction: str, file: FarFile, budget: Budget, in_place: bool, opens_blocks: bool
 ) -> FarArray | CodedArray:
     """Return the neighbours that are to be read: coded ones, if there are no others or moving them is faster."""
     plain, places = graph.far_rows(direction)[0], graph.far_coded(direction)
@@ -256,11 +302,15 @@ def find_neighbors(
             "transfer, or write the file with neighbors='both'"
         )
     coded, frames = places
+    most = max(budget.free // SCRATCH_PART // SCRATCH_BYTES, 1)
+    num_threads = min(team_size(graph.num_arcs // WORK_WHERE_DECODED), most)
     if plain is not None:
         sizes = plain.size, plain.num_bytes, coded.num_bytes
-        if not is_faster_coded(link_for(graph.path), *sizes, decoded_ids_per_second()):
+        if not is_faster_coded(link_for(graph.path), *sizes, num_threads * decoded_ids_per_second()):
             return plain
     num_bytes = aligned_bytes(frames.num_bytes)
     budget.take(f"{direction} frames", num_bytes)
     begins = file.start_read(frames, 0, frames.size, make_buffer(num_bytes)).wait()
-    return CodedArray(coded, begins, graph.num_arcs, graph.num_vertices, graph.path)
+    scratch = make_scratch(0 if opens_blocks else num_threads)
+    budget.take(f"{direction} scratch", scratch.nbytes)
+    return CodedArray(coded, begins, graph.num_arcs, graph.num_vertices, graph.path, scratch)

@@ -78,6 +78,10 @@ class FarArray:
         """Return the bytes of a buffer for so many elements that follow each other."""
         return aligned_bytes(num_elements * self.dtype.itemsize)
 
+    def block_bytes(self, first: int, last: int) -> int:
+        """Return the bytes of a buffer for the elements from `first` to `last` (not included)."""
+        return self.buffer_bytes(last - first)
+
     def moved_bytes(self, first: int, last: int) -> int:
         """Return the bytes of the elements from `first` to `last` (not included)."""
         return (last - first) * self.dtype.itemsize
@@ -90,16 +94,11 @@ class FarArray:
 class PendingRead:
     """A read under way; `wait` returns the elements."""
 
-    def __init__(self, futures: list[Future[None]], view: Array) -> None:
+    def __init__(self, futures: list[Future[None]], view: Any) -> None:
         self.futures, self._view = futures, view
 
-    @staticmethod
-    def ended() -> PendingRead:
-        """Return a read of nothing."""
-        return PendingRead([], np.empty(0, np.uint8))
-
-    def wait(self) -> Array:
-        """Return the elements when they are there, or raise what went wrong."""
+    def wait(self) -> Any:
+        """Return the elements, or what stands for them, when they are there, or raise what went wrong."""
         for future in self.futures:
             future.result()
         return self._view

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tgraph.kernels.cpu.coded_edges import CodedBlock, Neighbors
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.coded_array import CodedArray
@@ -32,9 +33,15 @@ class LoadedBlock:
     """A block whose edges are near, or those of some of its rows."""
 
     block: Block
-    neighbors: Array
+    neighbors: Neighbors
     weights: Array | None
     rows: ListedRows | None = None  # None = all rows, one behind the other
+
+    @property
+    def ids(self) -> Array:
+        """The neighbours of rows that were moved alone, and those of blocks that were opened: never coded."""
+        assert not isinstance(self.neighbors, CodedBlock)
+        return self.neighbors
 
 
 @dataclass
@@ -63,14 +70,25 @@ class BlockLoader:
         self._most_rows = max(row_bytes // BYTES_PER_ROW, 64)  # in a load
         self._file, self._offsets, self._arrays = file, offsets, [array for array in arrays if array is not None]
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
-        passing = [block.num_edges for number, block in enumerate(blocks) if self._passes(number)]
-        largest = max(passing or [block.num_edges for block in blocks], default=0)
-        self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
+        passing = [block for number, block in enumerate(blocks) if number not in self._to_keep]
+        sizes = self.buffer_sizes(arrays, passing or blocks, moves_rows=row_bytes > 0)
+        self._buffers = [[make_buffer(size) for size in sizes] for _ in range(min(BUFFERS, len(blocks)))]
 
     @staticmethod
-    def bytes_for(arrays: EdgeArrays, num_edges: int) -> int:
-        """Return the bytes of near memory for a block with so many edges."""
-        return sum(array.buffer_bytes(num_edges) for array in arrays if array is not None)
+    def buffer_sizes(arrays: EdgeArrays, blocks: Sequence[Block], moves_rows: bool) -> list[int]:
+        """Return the bytes that each array needs for any of these blocks, or for rows of one that move alone."""
+
+        def size(array: FarArray | CodedArray, block: Block) -> int:
+            if moves_rows:
+                return array.buffer_bytes(block.num_edges)
+            return array.block_bytes(block.first_edge, block.last_edge)
+
+        return [max((size(array, block) for block in blocks), default=0) for array in arrays if array is not None]
+
+    @staticmethod
+    def bytes_near(arrays: Sequence[FarArray | CodedArray | None], block: Block) -> int:
+        """Return the bytes of a block that stays near."""
+        return sum(array.block_bytes(block.first_edge, block.last_edge) for array in arrays if array is not None)
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -168,13 +186,15 @@ class BlockLoader:
     def _start_block(self, number: int, free: list[list[Array]]) -> _Load:
         """Begin to read a block, into memory of its own if it can stay."""
         buffers, reads = self._read_block(number, free)
-        return _Load(number, self.blocks[number], buffers, reads, is_kept=not self._passes(number))
+        return _Load(number, self.blocks[number], buffers, reads, is_kept=number in self._to_keep)
 
     def _read_block(self, number: int, free: list[list[Array]]) -> tuple[list[Array], list[PendingRead]]:
         block = self.blocks[number]
         self._note_moved(block)
-        buffers = free.pop() if self._passes(number) else self._make_buffers(block.num_edges)
-        pairs, edges = zip(self._arrays, buffers, strict=True), (block.first_edge, block.last_edge)
+        edges = block.first_edge, block.last_edge
+        is_kept = number in self._to_keep
+        buffers = [make_buffer(array.block_bytes(*edges)) for array in self._arrays] if is_kept else free.pop()
+        pairs = zip(self._arrays, buffers, strict=True)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 
     def _note_moved(self, block: Block) -> None:
@@ -219,22 +239,11 @@ class BlockLoader:
         """Return the first blocks that fit; pieces of a long row pass by in order."""
         chosen = set()
         for number, block in enumerate(self.blocks):
-            size = self._near_bytes(block)
+            size = self.bytes_near(self._arrays, block)
             if block.is_whole and size <= kept_bytes:
                 chosen.add(number)
                 kept_bytes -= size
         return chosen
-
-    def _make_buffers(self, num_edges: int) -> list[Array]:
-        return [make_buffer(array.buffer_bytes(num_edges)) for array in self._arrays]
-
-    def _near_bytes(self, block: Block) -> int:
-        """Return the bytes of a block that stays near."""
-        return sum(array.buffer_bytes(block.num_edges) for array in self._arrays)
-
-    def _passes(self, number: int) -> bool:
-        """Say whether a block is computed on in a buffer that others are computed on too."""
-        return number not in self._to_keep
 
 
 class _Part(NamedTuple):

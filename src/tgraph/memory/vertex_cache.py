@@ -77,13 +77,13 @@ class VertexCache:
     def offer(self, loaded: LoadedBlock) -> None:
         """Copy the rows that are wanted from what was read; pieces of a row, and mapped memory, pass by."""
         is_empty = loaded.rows is not None and not loaded.rows.rows.size
-        if is_empty or not loaded.block.is_whole or not loaded.neighbors.flags.writeable:
+        if is_empty or not loaded.block.is_whole or not loaded.ids.flags.writeable:
             return
         rows = NO_ROWS if loaded.rows is None else loaded.rows
         bounds = loaded.block.first_row, loaded.block.last_row
         weights = self._weights[:0] if loaded.weights is None else loaded.weights
         there = self._rows, self._starts, self._num_rows, self._num_edges, self._neighbors, self._weights
-        source = rows.counts, rows.starts, rows.weight_starts, loaded.neighbors, weights
+        source = rows.counts, rows.starts, rows.weight_starts, loaded.ids, weights
         self._num_rows, self._num_edges = keep_rows(self._state, self._offsets, rows.rows, *bounds, *source, *there)
 
     def refresh(self) -> None:

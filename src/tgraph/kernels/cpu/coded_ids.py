@@ -41,7 +41,7 @@ def _tables() -> tuple[Array, Array]:
     return places.ravel(), sizes.ravel()
 
 
-_PLACES, _SIZES = _tables()
+DECODING_TABLES = _tables()
 
 
 def num_frames(num_ids: int) -> int:
@@ -73,12 +73,10 @@ def encode_ids(ids: Array) -> tuple[Array, Array]:
     return coded, begins
 
 
-def decode_frames(
-    coded: Array, begins: Array, ends: Array, last_count: int, limit: int, ids: Array, shift: int = 0
-) -> int | None:
+def decode_frames(coded: Array, begins: Array, ends: Array, last_count: int, limit: int, ids: Array) -> int | None:
     """Decode frames into `ids [F * FRAME_IDS] uint32`, each to a place of its own; return the first damaged one.
 
-    Frame i is `coded[begins[i] + shift:ends[i] + shift]`; the last one holds `last_count` ids, all others are full.
+    Frame i is `coded[begins[i]:ends[i]]`; the last one holds `last_count` ids, all others are full.
     Every id is below `limit`, and PADDING_BYTES must follow a frame. `ids` may lie in the same memory, if the place of
     each frame ends before that frame begins. One thread, which does not hold Python's lock meanwhile.
 
@@ -88,7 +86,7 @@ def decode_frames(
     >>> ids[:4].tolist()
     [3, 4, 5, 1]
     """
-    damaged = int(_decode(coded, begins, ends, shift, last_count, np.uint32(limit), _PLACES, _SIZES, ids))
+    damaged = int(_decode(coded, begins, ends, 0, last_count, np.uint32(limit), *DECODING_TABLES, ids))
     return None if damaged < 0 else damaged
 
 
@@ -167,6 +165,15 @@ def _write_frames(rank, size, values, lengths, kinds, begins, coded):
 
 
 # --- decoding --------------------------------------------------------------------------------------------------------
+@njit(**JIT)
+def decode_some(edges, first, last, ids):
+    """Decode the frames from `first` to `last`, not included, of a `CodedEdges`; return the first damaged one or -1."""
+    count = min(edges.num_ids - (last - 1) * FRAME_IDS, FRAME_IDS)
+    begins, ends = edges.begins[first:last], edges.begins[first + 1 : last + 1]
+    damaged = _decode(edges.coded, begins, ends, edges.shift, count, edges.limit, edges.places, edges.sizes, ids)
+    return np.int64(-1) if damaged < 0 else first + damaged
+
+
 @njit(**JIT)
 def _decode(coded, begins, ends, shift, last_count, limit, places, sizes, ids):
     """Writes ids, frame by frame; returns the first frame that is damaged, -1 for none. One thread. The lengths in a

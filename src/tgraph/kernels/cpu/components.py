@@ -15,6 +15,16 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add
 from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.coded_edges import (
+    DAMAGED,
+    Neighbors,
+    as_edges,
+    block_team_size,
+    near_ids,
+    rows_at_a_time,
+    run_on_block,
+    window_end,
+)
 from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, brief_team_size, is_stopped, run_briefly
@@ -56,11 +66,13 @@ class BlockLinks:
         """Begin with vertices by themselves, or with what `smallest_connected` found, which is overwritten."""
         self._labels = np.arange(num_vertices, dtype=dtype) if labels is None else labels
 
-    def add(self, offsets: Array, block: Block, neighbors: Array, is_symmetric: bool) -> None:
+    def add(self, offsets: Array, block: Block, neighbors: Neighbors, is_symmetric: bool) -> None:
         """Link the edges of a block; of a symmetric graph only those to smaller vertices, the others are the same."""
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
-        arrays = (as_unsigned(offsets), as_unsigned(neighbors), as_unsigned(self._labels))
-        run_briefly(_link_block, brief_team_size(block.num_edges), *bounds, *arrays, is_symmetric)
+        chunk = rows_at_a_time(neighbors, BLOCK_CHUNK, block.last_row - block.first_row, block.num_edges)
+        arrays = (as_unsigned(offsets), as_edges(neighbors), as_unsigned(self._labels))
+        size = block_team_size(block.num_edges, neighbors)
+        run_on_block(_link_block, size, neighbors, *bounds, chunk, *arrays, is_symmetric)
 
     def add_parts(self, vertices: Array, firsts: Array, lasts: Array, neighbors: Array) -> None:
         """Link each of these vertices with the neighbours from `firsts[i]` to `lasts[i]` (not included)."""
@@ -75,20 +87,31 @@ class BlockLinks:
 
 @njit(**JIT)
 def _link_block(
-    rank, size, shared, first_row, last_row, first_edge, last_edge, offsets, neighbors, labels, is_symmetric
+    rank, size, shared, first_row, last_row, first_edge, last_edge, chunk, offsets, edges, labels, is_symmetric
 ):
     """Writes labels, all threads anywhere by compare-and-swap on roots."""
     one = np.uint64(1)
     while True:
-        first = first_row + np.uint64(fetch_add(shared, COUNTERS, BLOCK_CHUNK))
-        if first >= last_row or is_stopped(shared):
+        row = first_row + np.uint64(fetch_add(shared, COUNTERS, chunk))
+        if row >= last_row or is_stopped(shared):
             break
-        for vertex in range(first, min(first + np.uint64(BLOCK_CHUNK), last_row)):
-            begin, end = max(offsets[vertex], first_edge), min(offsets[vertex + one], last_edge)
-            for edge in range(begin - first_edge, end - first_edge):
-                neighbor = np.uint64(neighbors[edge])
-                if neighbor < vertex or not is_symmetric:
-                    _link(vertex, neighbor, labels)
+        end_row = min(row + np.uint64(chunk), last_row)
+        begin, end = max(offsets[row], first_edge), min(offsets[end_row], last_edge)
+        while begin < end:
+            until = window_end(edges, begin, end)
+            neighbors, base, damaged = near_ids(edges, rank, first_edge, begin, until)
+            if damaged >= 0:
+                shared[DAMAGED] = damaged + 1
+                break
+            while row < end_row and offsets[row] < until:
+                for edge in range(max(offsets[row], begin) - base, min(offsets[row + one], until) - base):
+                    neighbor = np.uint64(neighbors[edge])
+                    if neighbor < row or not is_symmetric:
+                        _link(row, neighbor, labels)
+                if offsets[row + one] > until:
+                    break
+                row += one
+            begin = until
 
 
 @njit(**JIT)

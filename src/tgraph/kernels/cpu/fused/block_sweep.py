@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from tgraph.dtypes import reduced_dtype
+from tgraph.kernels.cpu.coded_edges import WINDOW_EDGES, CodedBlock, Neighbors, as_edges, block_team_size, run_on_block
 from tgraph.kernels.cpu.fused.blocks import Block
-from tgraph.kernels.cpu.fused.cuts import chunk_work, cut_by_work
+from tgraph.kernels.cpu.fused.cuts import SMALLEST_CHUNK, chunk_work, cut_by_work
 from tgraph.kernels.cpu.fused.gathering import gather_lines
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.pull import finish_lines, has_new_fields, has_new_messages
@@ -44,20 +45,35 @@ def prepare(rank, size, shared, cuts, messages, totals{fields}{constants}):
 
 @njit(**JIT)
 def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, elsewhere, first_chunk,
-          last_chunk, total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, neighbors0
-          {edge_arrays}{fields}{new_fields}{constants}):
+          last_chunk, total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, edges0
+          {all_edge_arrays}{fields}{new_fields}{constants}):
     while True:
         chunk = first_chunk + fetch_add(shared, 24, 1)
         if chunk >= last_chunk:
             break
         changed, subtotal = 0.0, 0.0
-        for u in range(max(cuts[chunk], first_row), min(cuts[chunk + 1], last_row)):
-            acc = nothing if opens else carry[0]
-            {gather}
-            if not closes:
-                carry[0] = acc
-                continue
-            {finish}
+        row, end_row = max(cuts[chunk], first_row), min(cuts[chunk + 1], last_row)
+        edge, end_edge = max(offsets0[row], first_edge), min(offsets0[end_row], last_edge)
+        acc = nothing if opens else carry[0]
+        while row < end_row:
+            until = window_end(edges0, edge, end_edge)
+            neighbors0, base, damaged = near_ids(edges0, rank, first_edge, edge, until)
+            if damaged >= 0:
+                shared[DAMAGED] = damaged + 1
+                break
+            {near_edge_arrays}
+            for u in range(row, end_row):
+                row = u
+                {gather}
+                if offsets0[u + ONE] > until:
+                    break
+                {finish}
+                acc, row = nothing, u + ONE
+            edge = until
+            if until == end_edge:
+                break
+        if not closes:
+            carry[0] = acc
         changes[chunk] += changed
         totals[chunk] += subtotal
     {refresh}
@@ -91,19 +107,21 @@ def _write_text(program: KernelProgram, prefetches: bool) -> str:
     names = {"source": "np.int64(v)", **{name: f"F_{name}[v]" for name in program.field_dtypes}}
     message = f"messages[v] = {program.text_of_call('message', names)}" if makes_messages(program) else ""
     total = f"subtotal += {program.text_of_call('total', names)}" if "total" in program.functions else ""
-    start = "max(offsets0[u], first_edge) - first_edge"
-    end = "min(offsets0[u + ONE], last_edge) - first_edge"
+    start, end = "max(offsets0[u], edge) - base", "min(offsets0[u + ONE], until) - base"
+    own = [f"{name}0 = all_{name}0[base - first_edge:]" for name in program.edge_arrays]
     return HEAD + _TEXT.format(
         types=type_lines(Acc=reduced_dtype(program.reduce, program.message_dtype), Message=program.message_dtype),
         functions=program.text_of_functions(("message", "update", "total", "change")),
         edge_arrays=listed(f"{name}0" for name in program.edge_arrays),
+        all_edge_arrays=listed(f"all_{name}0" for name in program.edge_arrays),
         fields=listed(f"F_{name}" for name in program.field_dtypes),
         new_fields=listed(f"N_{name}" for name in program.updated if has_new_fields(program)),
         constants=listed(program.constants),
         prepare=block("\n".join([message, total]).strip() or "pass", 3),
-        gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 3),
+        gather=block(gather_lines(program, 0, prefetches, first=start, last=end), 4),
+        near_edge_arrays=block("\n".join(own) or "pass", 3),
         gather_part=block(gather_lines(program, 0, prefetches, first="firsts[place]", last="lasts[place]"), 2),
-        finish=block("\n".join(finish_lines(program, 1, not has_new_messages(program), _DEGREE)), 3),
+        finish=block("\n".join(finish_lines(program, 1, not has_new_messages(program), _DEGREE)), 4),
         refresh=block(_refresh(program, message), 1),
     )
 
@@ -128,7 +146,7 @@ class BlockSweep:
         self,
         program: KernelProgram,
         offsets: Array,
-        no_edges: tuple[Array, Array | None],
+        no_edges: tuple[Neighbors, Array | None],
         fields: dict[str, Array],
         num_senders: int | None = None,
     ) -> None:
@@ -143,7 +161,8 @@ class BlockSweep:
         self._module = load_kernel(self.text)
         self._program, self._fields, self._num_vertices = program, fields, num_vertices
         self._offsets = as_unsigned(offsets)
-        self._cuts = cut_by_work([offsets])[0]
+        smallest = WINDOW_EDGES if isinstance(no_edges[0], CodedBlock) else SMALLEST_CHUNK
+        self._cuts = cut_by_work([offsets], smallest)[0]
         self.has_messages = makes_messages(program)
         self.messages = np.empty(num_senders if self.has_messages else 0, program.message_dtype)
         names = program.updated if has_new_fields(program) else ()
@@ -168,10 +187,10 @@ class BlockSweep:
         self._make_messages()
         self._begin()
 
-    def sweep(self, block: Block, neighbors: Array, weights: Array | None, elsewhere: int = 0) -> None:
+    def sweep(self, block: Block, neighbors: Neighbors, weights: Array | None, elsewhere: int = 0) -> None:
         """Compute on one block; every row of it has so many more edges `elsewhere`."""
-        size = brief_team_size(block.num_edges + block.last_row - block.first_row)
-        run_briefly(self._module.sweep, size, *self._arguments(block, neighbors, weights, elsewhere))
+        size = block_team_size(block.num_edges + block.last_row - block.first_row, neighbors)
+        run_on_block(self._module.sweep, size, neighbors, *self._arguments(block, neighbors, weights, elsewhere))
 
     def reduce_parts(
         self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
@@ -218,7 +237,9 @@ class BlockSweep:
     def _prepared(self) -> tuple[Any, ...]:
         return (self.messages, self._totals, *self._fields.values(), *self._program.constants.values())
 
-    def _arguments(self, block: Block, neighbors: Array, weights: Array | None, elsewhere: int = 0) -> tuple[Any, ...]:
+    def _arguments(
+        self, block: Block, neighbors: Neighbors, weights: Array | None, elsewhere: int = 0
+    ) -> tuple[Any, ...]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         first = np.searchsorted(self._cuts, bounds[0], "right") - 1
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
@@ -228,7 +249,7 @@ class BlockSweep:
             *(
                 self._program.nothing,
                 self._offsets,
-                as_unsigned(neighbors),
+                as_edges(neighbors),
                 *([weights] if self._program.weighted else []),
             ),
             *(*self._fields.values(), *self._new.values(), *self._program.constants.values()),

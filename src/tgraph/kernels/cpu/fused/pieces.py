@@ -26,6 +26,7 @@ from tgraph.kernels.cpu.atomics import (
 )
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
+from tgraph.kernels.cpu.coded_edges import DAMAGED, near_ids, window_end
 from tgraph.kernels.cpu.direction import prefers_pull
 from tgraph.kernels.cpu.fused.functions import (
     absolute, differs, either, exp, invert, log, maximum, minimum, sqrt, where
