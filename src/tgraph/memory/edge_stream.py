@@ -12,7 +12,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.coded_array import CodedArray, decoded_ids_per_second, is_faster_coded
 from tgraph.memory.coded_loader import CodedLoader
-from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, give_back_freed, make_buffer
 from tgraph.memory.link import link_for
 from tgraph.memory.loader import BUFFERS, BlockLoader, EdgeArrays
 from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
@@ -216,7 +216,8 @@ class EdgeStream:
         release_stream(self._budget, self._direction)
 
     def loader(self, file: FarFile) -> BlockLoader:
-        """Return what moves the blocks near."""
+        """Return what moves the blocks near, into memory that what came before has left."""
+        give_back_freed()
         cut = self.offsets, self.blocks, self._kept_bytes, self._row_bytes
         neighbors, weights = self._arrays
         if isinstance(neighbors, CodedArray):

@@ -6,8 +6,10 @@ as usual and the page cache is asked to forget them.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -59,6 +61,17 @@ def make_buffer(num_bytes: int) -> Array:
         with suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, np.uint8)[:num_bytes]
+
+
+def give_back_freed() -> None:
+    """Let the C library return freed memory to the system, where it is one that keeps some: it counts as used.
+
+    glibc keeps up to twice the size of the largest freed array, if that has less than 32 MiB.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 @dataclass(frozen=True)
