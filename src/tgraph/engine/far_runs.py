@@ -15,6 +15,7 @@ from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
+from tgraph.memory.far_file import readers_for
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
@@ -84,7 +85,8 @@ class FarRun:
 
     def _cut(self, transfer: str, cached: float = 0.0) -> None:
         """Cut the edges into blocks for a way of transfer."""
-        self._transfers = Transfers(self._edges, link_for(self._graph.path), transfer, cached)
+        link = link_for(self._graph.path).with_requests(readers_for(self._graph.memory))
+        self._transfers = Transfers(self._edges, link, transfer, cached)
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         """End an iteration."""

@@ -17,7 +17,7 @@ import numpy as np
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.coded_array import CodedArray
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffer
+from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffers
 from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
@@ -65,7 +65,8 @@ class BlockLoader:
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         passing = [block.num_edges for number, block in enumerate(blocks) if self._passes(number)]
         largest = max(passing or [block.num_edges for block in blocks], default=0)
-        self._buffers = [self._make_buffers(largest) for _ in range(min(BUFFERS, len(blocks)))]
+        sizes = [array.buffer_bytes(largest) for array in self._arrays]
+        self._buffers = make_buffers(min(BUFFERS, len(blocks)), sizes)
 
     @staticmethod
     def bytes_for(arrays: EdgeArrays, num_edges: int) -> int:
@@ -178,7 +179,8 @@ class BlockLoader:
     def _read_block(self, number: int, free: list[list[Array]]) -> tuple[list[Array], list[PendingRead]]:
         block = self.blocks[number]
         self._note_moved(block)
-        buffers = free.pop() if self._passes(number) else self._make_buffers(block.num_edges)
+        own = [array.buffer_bytes(block.num_edges) for array in self._arrays]
+        buffers = free.pop() if self._passes(number) else make_buffers(1, own)[0]
         pairs, edges = zip(self._arrays, buffers, strict=True), (block.first_edge, block.last_edge)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 
@@ -237,9 +239,6 @@ class BlockLoader:
                 chosen.add(number)
                 kept_bytes -= size
         return chosen
-
-    def _make_buffers(self, num_edges: int) -> list[Array]:
-        return [make_buffer(array.buffer_bytes(num_edges)) for array in self._arrays]
 
     def _near_bytes(self, block: Block) -> int:
         """Return the bytes of a block that stays near."""
