@@ -77,7 +77,7 @@ def run(program: Program, graph: Graph, *, max_iterations: int | None = None, **
               `auto` (fused where it can be).
             - transfer: For these graphs, how the edges of active vertices are moved: `filter` (whole blocks),
               `compact` (their rows, or the pages of them), `zero_copy` (read where they are) or `hybrid` (the cheapest
-              of these for each block and iteration).
+              of these for each block and iteration). Where all vertices are active, rows and whole blocks are the same.
             - schedule: For graphs from `tgraph.open` and programs over all vertices: `sweep` (all edges in every
               iteration), `delta` (linear programs: only changes are sent, where most wait first) or `auto` (sweeps, and
               changes if these would go on for long).

@@ -131,11 +131,12 @@ class Task:
         assert isinstance(self.graph, FarGraph)
         budget = Budget(self.graph.memory)
         budget.take("vertex data", near_bytes)
-        edges = EdgeStream.of_graph(self.graph, along, with_weights=False, budget=budget)
+        transfer = self._how.get("transfer", "hybrid")
+        edges = EdgeStream.of_graph(self.graph, along, False, budget, in_place=transfer == "zero_copy")
         edges.cut()
         with self.graph.open_file() as file:
             loader = edges.loader(file)
-            for number, loaded in enumerate(loader.stream(range(len(edges.blocks))), 1):
+            for number, loaded in enumerate(loader.stream_all(transfer), 1):
                 yield edges.offsets, loaded
                 self._progress.say(f"{number} of {len(edges.blocks)} blocks")
             self._moved = dict(loader.take_moved().num_bytes)

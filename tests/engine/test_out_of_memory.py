@@ -107,6 +107,18 @@ def test_every_transfer_has_the_same_answer(name: str, transfer: str) -> None:
         assert used
 
 
+@pytest.mark.parametrize("transfer", TRANSFERS)
+@pytest.mark.parametrize("name", ["pagerank_20", "hits", "wcc"])
+def test_where_all_rows_are_needed_they_come_in_whole_blocks_or_are_read_in_place(name: str, transfer: str) -> None:
+    graph = tg.generate.rmat(13, 12, seed=3, runtime="numpy")
+    with stored(graph, memory=40 * graph.num_vertices + graph.num_arcs) as far:
+        algorithm = {**ALGORITHMS, **SCORES}[name]
+        result = algorithm(far, transfer=transfer)
+        assert_same(name, algorithm(graph), result)
+    used = {way for iteration in result.trace for way, num_bytes in iteration.moved.items() if num_bytes}
+    assert used == ({"zero_copy"} if transfer == "zero_copy" else {"filter"})
+
+
 CHEAP_PLANS = Link(1e9, seconds_per_request=1e-9, seconds_per_fault=1.0, seconds_per_plan=0.0)
 DEAR_PLANS = Link(1e9, seconds_per_request=1e-9, seconds_per_fault=1.0, seconds_per_plan=1.0)
 

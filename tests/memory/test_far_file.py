@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from tgraph.errors import StoreReadError
 from tgraph.memory import far_file
-from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, give_back_freed, make_buffer
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +79,20 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         FarFile(tmp_path / "nothing")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems say otherwise how much memory is used")
+def test_freed_memory_goes_back_to_the_system() -> None:
+    if not hasattr(ctypes.CDLL(None), "malloc_trim"):
+        pytest.skip("the C library keeps no freed memory")
+
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    pieces = [np.ones(100_000, np.uint8) for _ in range(800)]  # each too small for memory of its own
+    last = pieces[-1]
+    del pieces  # but for the last one, so that the heap cannot end before it
+    before = resident_bytes()
+    give_back_freed()
+    assert resident_bytes() < before - 40_000_000
+    assert last.all()

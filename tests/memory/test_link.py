@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -25,11 +27,21 @@ def test_a_file_is_measured_once(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     first = link_for(file)
     assert first.bytes_per_second > 0
     assert 0 < first.seconds_per_request < 1
+    assert 0 < first.seconds_alone < 1
     assert 0 < first.seconds_per_fault < 1
     assert 0 < first.seconds_per_plan < 1
     assert "GB/s" in first.describe()
     monkeypatch.setattr(links, "measure_link", None)
     assert link_for(file) == first
+
+
+def test_figures_of_a_version_that_knew_less_are_measured_again(file: Path) -> None:
+    first = asdict(link_for(file))
+    kept = Path(tg.config.cache_dir, "links.json")
+    [name] = json.loads(kept.read_text())
+    del first["seconds_alone"]
+    kept.write_text(json.dumps({name: first}))
+    assert link_for(file).seconds_alone > 0
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"a": {"unknown": 1}}', "[1]"])

@@ -48,18 +48,19 @@ def test_every_row_is_found_where_the_plan_says(numbers: tuple[Path, np.ndarray]
     st.integers(0, 10**6),
     st.integers(0, 10**9),
     SPEEDS,
+    st.floats(1.0, 8.0),
 )
 def test_the_choice_is_the_cheapest(
-    block_bytes: int, requests: int, page_bytes: int, speeds: tuple[float, float, float, float]
+    block_bytes: int, requests: int, page_bytes: int, speeds: tuple[float, float, float, float], times: float
 ) -> None:
     link = Link(*speeds)
     given_of_block = (np.array([value]) for value in (block_bytes, requests, page_bytes))
-    [way] = choose_transfers(link, *given_of_block)
+    [way] = choose_transfers(link, *given_of_block, times=times)
     reading = (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
     costs = {
         "filter": block_bytes / link.bytes_per_second + link.seconds_per_request,
-        "compact": reading + link.seconds_per_plan,
-        "zero_copy": page_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan,
+        "compact": times * (reading + link.seconds_per_plan),
+        "zero_copy": times * (page_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan),
     }
     assert costs[TRANSFERS[way]] == pytest.approx(min(costs.values()))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.kernels.cpu.hot_rows import ROW_BYTES
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.loader import LoadedBlock
-from tgraph.memory.vertex_cache import VertexCache
+from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
 
 INT32, FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
 
@@ -70,6 +72,24 @@ def test_rows_that_were_read_once_are_not_kept() -> None:
         cache.offer(whole(everything, neighbors, None))
         cache.refresh()
     assert cache.num_bytes == 0
+
+
+def test_the_limit_holds_while_all_rows_are_taken() -> None:
+    offsets, neighbors = ring(50_000)
+    everything, active = whole(Block(0, 50_000, 0, 50_000), neighbors, None), np.ones(50_000, np.bool_)
+    tracemalloc.start()
+    try:
+        cache = VertexCache(offsets, [INT32], limit := 1 << 20)
+        for _ in range(4):
+            active[:] = True
+            tracemalloc.reset_peak()
+            taken = cache.take(active)[0].rows.size
+            cache.offer(everything)
+            cache.refresh()
+        assert taken > 10_000
+        assert tracemalloc.get_traced_memory()[1] <= limit + BYTES_PER_VERTEX * 50_000 + 10_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_hottest_rows_take_the_place_of_others() -> None:

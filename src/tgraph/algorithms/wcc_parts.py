@@ -101,6 +101,6 @@ def _link_streamed(graph: ShardedGraph) -> tuple[RowEnds, Array]:
         return edges
 
     edges, links = agreed(graph.group, cut), BlockLinks(rows.num_local, dtype)
-    for loaded in edges.loader(rows.file).stream(range(len(edges.blocks))):
+    for loaded in edges.loader(rows.file).stream_all():
         links.add(rows.offsets, loaded.block, loaded.neighbors, is_symmetric=False)
     return rows, links.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -28,12 +29,18 @@ class FarEdges(InMemoryEdges):
     """
 
     def __init__(
-        self, graph: FarGraph, file: FarFile, vertex_bytes: int, direction: str, edge_data: Mapping[str, Tensor]
+        self,
+        graph: FarGraph,
+        file: FarFile,
+        vertex_bytes: int,
+        transfer: str,
+        direction: str,
+        edge_data: Mapping[str, Tensor],
     ) -> None:
         super().__init__(graph, direction, edge_data)
-        self._file, self._far_graph = file, graph
+        self._file, self._far_graph, self._transfer = file, graph, transfer
         self._streams: dict[str, tuple[EdgeStream, BlockLoader]] = {}
-        self._takes_turns, self._given_back_bytes = False, 0  # bytes moved that no loader counts any more
+        self._takes_turns, self._given_back = False, Counter[str]()  # bytes moved that no loader counts any more
         self._budget = Budget(graph.memory)
         self._budget.take("vertex data", vertex_bytes)
 
@@ -56,9 +63,10 @@ class FarEdges(InMemoryEdges):
 
     def take_moved(self) -> dict[str, int] | None:
         """Return the bytes moved from the file since the last call."""
-        moved = sum(loader.take_moved().num_bytes["filter"] for _, loader in self._streams.values())
-        moved, self._given_back_bytes = moved + self._given_back_bytes, 0
-        return {"filter": moved}
+        moved, self._given_back = self._given_back, Counter[str]()
+        for _, loader in self._streams.values():
+            moved.update(loader.take_moved().num_bytes)
+        return dict(moved) or {"filter": 0}
 
     def _gather(self, values: Tensor, reduce: str, side: str, message: Callable[..., Any]) -> Array:
         """Let every row of one side collect from its neighbours."""
@@ -74,7 +82,7 @@ class FarEdges(InMemoryEdges):
         fields = {"gathered": np.empty(count, dtype), "value": value}
         sweep = BlockSweep(program, edges.offsets, edges.no_block, fields)
         sweep.prepare()
-        for loaded in loader.stream(range(len(edges.blocks))):
+        for loaded in loader.stream_all(self._transfer):
             sweep.sweep(loaded.block, loaded.neighbors, loaded.weights)
         return fields["gathered"]
 
@@ -97,12 +105,13 @@ class FarEdges(InMemoryEdges):
     def _open(self, side: str, weighted: bool, part: float) -> tuple[EdgeStream, BlockLoader]:
         """Return the blocks of one side, in a part of what is left of the budget."""
         try:
-            edges = EdgeStream.of_graph(self._far_graph, side, weighted, self._budget)
+            edges = EdgeStream.of_graph(self._far_graph, side, weighted, self._budget, self._transfer == "zero_copy")
             edges.cut(part)
         except MemoryBudgetError:
             release_stream(self._budget, side)
             raise
-        self._given_back_bytes += edges.offsets.nbytes if self._takes_turns else 0  # read not once, but every time
+        if self._takes_turns:
+            self._given_back["filter"] += edges.offsets.nbytes  # read not once, but every time
         self._streams[side] = edges, edges.loader(self._file)
         return self._streams[side]
 
@@ -110,7 +119,7 @@ class FarEdges(InMemoryEdges):
         """Release what a side holds near, if it does."""
         if side in self._streams:
             edges, loader = self._streams.pop(side)
-            self._given_back_bytes += loader.take_moved().num_bytes["filter"]
+            self._given_back.update(loader.take_moved().num_bytes)
             edges.release()
 
 

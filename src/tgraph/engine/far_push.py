@@ -56,6 +56,7 @@ class FarPush(FarRun):
             values = self._fields[self._kernel_program.main_field]
             self._pull = BoundedPull(self._kernel_program, self._edges.offsets, self._edges.no_edges[0], values)
         self._cut(transfer, CACHED_PART if cache == "rows" else 0.0)
+        self._whole_blocks, self._times_sent = 0, 0  # blocks that were near whole, and how often their vertices sent
 
     def _text(self) -> str:
         return self._kernel.text
@@ -93,9 +94,11 @@ class FarPush(FarRun):
 
     def _push_blocks(self, loader: BlockLoader, counts: MarkedRows, cache: VertexCache | None) -> dict[str, int]:
         """Let the active vertices send; return what the system will have read in place."""
-        blocks, touched = self._transfers.stream(loader, counts, self._kernel.active)
+        times = self._times_sent / max(self._whole_blocks, 1)
+        blocks, touched = self._transfers.stream(loader, counts, self._kernel.active, max(times, 1.0))
         for loaded in blocks:
-            push_loaded(self._kernel, loaded)
+            self._times_sent += push_loaded(self._kernel, loaded)
+            self._whole_blocks += loaded.rows is None
             if cache is not None:
                 cache.offer(loaded)
         return touched
@@ -155,15 +158,16 @@ def count_rows(kernel: BlockPush, marks: Array, edges: EdgeStream) -> MarkedRows
     return kernel.count(marks, edges.blocks, *edges.place_of_rows, JOINED_BYTES)
 
 
-def push_loaded(kernel: BlockPush, loaded: LoadedBlock) -> None:
+def push_loaded(kernel: BlockPush, loaded: LoadedBlock) -> int:
     """Let the active vertices of what has come near send; of whole blocks also those that they make active, while these
-    are many.
+    are many. Return how often the vertices of a whole block sent, 0 for rows.
     """
     if loaded.rows is not None:
         kernel.push_rows(loaded.rows, loaded.ids, loaded.weights)
-        return
+        return 0
     sent = kernel.push(loaded.block, loaded.ids, loaded.weights)
-    for _ in range(TIMES_WHILE_NEAR - 1 if loaded.block.is_whole else 0):
+    for times in range(1, TIMES_WHILE_NEAR if loaded.block.is_whole else 1):
         if kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
-            break
+            return times
         kernel.push(loaded.block, loaded.ids, loaded.weights)
+    return TIMES_WHILE_NEAR if loaded.block.is_whole else 1

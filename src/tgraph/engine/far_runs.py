@@ -15,6 +15,7 @@ from tgraph.kernels.cpu.fused.block_delta import can_send_changes
 from tgraph.kernels.cpu.fused.block_sweep import BlockSweep
 from tgraph.memory import Budget, EdgeStream, FarFile, FarGraph, link_for
 from tgraph.memory.checkpoint import Checkpoint, fingerprint
+from tgraph.memory.far_file import readers_for
 from tgraph.program import Plan, State
 from tgraph.results import Iteration, Trace
 from tgraph.results.progress import Progress
@@ -92,7 +93,8 @@ class FarRun:
 
     def _cut(self, transfer: str, cached: float = 0.0) -> None:
         """Cut the edges into blocks for a way of transfer."""
-        self._transfers = Transfers(self._edges, link_for(self._graph.path), transfer, cached)
+        link = link_for(self._graph.path).with_requests(readers_for(self._graph.memory))
+        self._transfers = Transfers(self._edges, link, transfer, cached)
 
     def _record(self, trace: Trace, progress: Progress, done: Iteration) -> None:
         """End an iteration."""
@@ -111,8 +113,9 @@ class FarSweep(FarRun):
 
     schedule = "sweep"
 
-    def __init__(self, planned: Plan, graph: FarGraph, state: State, may_give_way: bool = False) -> None:
-        super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out")
+    def __init__(self, planned: Plan, graph: FarGraph, state: State, transfer: str, may_give_way: bool = False) -> None:
+        super().__init__(planned, graph, state, "in" if planned.program.along == "out" else "out", transfer)
+        self._transfer = transfer
         self._may_give_way = may_give_way and can_send_changes(self._kernel_program)
         self._budget.take(
             "messages", BlockSweep.scratch_bytes(self._kernel_program, graph.num_vertices, graph.num_arcs)
@@ -134,18 +137,17 @@ class FarSweep(FarRun):
     def run(self, file: FarFile, max_iterations: int | None, trace: Trace, progress: Progress) -> bool:
         """Iterate until the program is done (True) or the limit is reached (False)."""
         loader, graph = self._edges.loader(file), self._graph
-        everything = range(len(self._edges.blocks))
         self._kernel.prepare()
         if self._total is not None:
             self._kernel.total = self._total  # the same number added in another order may differ in its last digits
         while max_iterations is None or self._state.iteration < max_iterations:
             started = time.perf_counter()
-            for loaded in loader.stream(everything):
+            for loaded in loader.stream_all(self._transfer):
                 self._kernel.sweep(loaded.block, loaded.neighbors, loaded.weights)
             self._state.residual = self._kernel.end()
             seconds = time.perf_counter() - started
             did = loader.take_moved()
-            moved, blocks = {"filter": did.num_bytes["filter"]}, dict(did.num_blocks)
+            moved, blocks = dict(did.num_bytes) or {"filter": 0}, dict(did.num_blocks)
             everyone = graph.num_vertices, graph.num_arcs
             done = Iteration("pull", *everyone, seconds, self._state.residual, moved, blocks)
             self._record(trace, progress, done)

@@ -105,7 +105,7 @@ def _run_compute(program: Program, graph: FarGraph, options: Options, vertex_byt
     with graph.open_file() as file:
 
         def make_edges(_graph: Graph, direction: str, edge_data: Mapping[str, Tensor], _kernel: str) -> FarEdges:
-            return FarEdges(graph, file, vertex_bytes, direction, edge_data)
+            return FarEdges(graph, file, vertex_bytes, options.transfer, direction, edge_data)
 
         return in_memory.run(program, graph, options, make_edges, "out_of_memory")
 
@@ -115,7 +115,7 @@ def _change_over(planned: Plan, graph: FarGraph, state: State, options: Options)
     try:
         return FarDelta(planned, graph, state, options.transfer)
     except MemoryBudgetError:
-        return FarSweep(planned, graph, state)
+        return FarSweep(planned, graph, state, options.transfer)
 
 
 def _find_engine(
@@ -152,4 +152,4 @@ def _find_engine(
                 name = type(program).__name__
                 raise InvalidArgumentError(f"schedule='delta' cannot run {name}: {error}; use 'auto'") from error
             raise
-    return FarSweep(planned, graph, state, may_give_way=reason is None and options.schedule == "auto")
+    return FarSweep(planned, graph, state, options.transfer, reason is None and options.schedule == "auto")

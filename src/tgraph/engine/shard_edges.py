@@ -68,7 +68,7 @@ class StreamedEdges:
 
     def blocks(self) -> Iterator[LoadedBlock]:
         """Yield all edges, in the blocks that the budget allows."""
-        return self._loader.stream(range(len(self._stream.blocks)))
+        return self._loader.stream_all()
 
     def push(self, kernel: BlockPush) -> None:
         """Let the active vertices of all blocks that have some send."""

@@ -23,15 +23,20 @@ class Transfers:
         edges.cut(cached=cached, in_rows_from=in_rows_from.get(transfer, 0.0), all_in_rows=all_in_rows)
 
     def stream(
-        self, loader: BlockLoader, counts: MarkedRows, active: Array
+        self, loader: BlockLoader, counts: MarkedRows, active: Array, times: float = 1.0
     ) -> tuple[Iterator[LoadedBlock], dict[str, int]]:
-        """Move the rows of those that are active, as counted, and say what the system will have read in place."""
+        """Move the rows of those that are active, as counted, and say what the system will have read in place.
+
+        `times` is how often the vertices of a block that is moved whole send while it is near.
+        """
         numbers = np.flatnonzero(counts.edges)
         named, page_bytes = numbers.tolist(), counts.page_bytes[numbers]
-        ways = self.ways(loader, named, counts.requests[numbers], page_bytes)
+        ways = self.ways(loader, named, counts.requests[numbers], page_bytes, times)
         return loader.stream(named, ways, active), self.touched(loader, named, ways, page_bytes)
 
-    def ways(self, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array) -> list[str]:
+    def ways(
+        self, loader: BlockLoader, numbers: list[int], requests: Array, page_bytes: Array, times: float = 1.0
+    ) -> list[str]:
         """Choose how each of these blocks is moved, if nobody said so; weights are moved like their neighbours.
 
         `requests` and `page_bytes` are what the active rows of each would take of the neighbours. A block that will
@@ -43,7 +48,7 @@ class Transfers:
             return ["filter"] * len(numbers)
         block_bytes, page_bytes, touched = self._edges.bytes_to_move(numbers, requests, page_bytes)
         requests = requests * self._edges.num_arrays
-        chosen = choose_transfers(self.link, block_bytes, requests, page_bytes, touched)
+        chosen = choose_transfers(self.link, block_bytes, requests, page_bytes, touched, times)
         return ["filter" if loader.stays(n) else TRANSFERS[way] for n, way in zip(numbers, chosen, strict=True)]
 
     def touched(self, loader: BlockLoader, numbers: list[int], ways: list[str], page_bytes: Array) -> dict[str, int]:

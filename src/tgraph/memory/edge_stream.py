@@ -15,7 +15,7 @@ from tgraph.kernels.cpu.team import team_size
 from tgraph.layout.partition import Block, cut_by_edges
 from tgraph.memory.coded_array import CodedArray, decoded_ids_per_second, is_faster_coded
 from tgraph.memory.coded_loader import CodedLoader
-from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, give_back_freed, make_buffer
 from tgraph.memory.link import link_for
 from tgraph.memory.loader import BUFFERS, BlockLoader, EdgeArrays
 from tgraph.memory.vertex_cache import BYTES_PER_VERTEX, VertexCache
@@ -263,7 +263,8 @@ class EdgeStream:
         release_stream(self._budget, self._direction)
 
     def loader(self, file: FarFile) -> BlockLoader:
-        """Return what moves the blocks near."""
+        """Return what moves the blocks near, into memory that what came before has left."""
+        give_back_freed()
         cut = self.offsets, self.blocks, self._kept_bytes, self._row_bytes
         if isinstance(self._arrays[0], CodedArray):
             return CodedLoader(file, self._arrays, *cut, opens_blocks=self._opens)

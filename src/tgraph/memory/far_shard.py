@@ -150,7 +150,8 @@ class _Maker:
                 if hasattr(os, "posix_fadvise"):
                     os.posix_fadvise(target.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
                 file = FarFile(target.name, requests_in_flight=readers_for(self._memory))
-                return file, (neighbors, far_weights), link_for(target.name)
+                link = link_for(target.name).with_requests(readers_for(self._memory))
+                return file, (neighbors, far_weights), link
             finally:
                 os.unlink(target.name)
 

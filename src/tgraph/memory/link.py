@@ -4,6 +4,7 @@
 |---|---|
 | `bytes_per_second` | large requests, several in flight, past the page cache |
 | `seconds_per_request` | small requests at random positions, several in flight |
+| `seconds_alone` | the same, one in flight |
 | `seconds_per_fault` | pages of the mapped file, touched one after the other at random |
 | `seconds_per_plan` | finding the active rows of a block, and the pages that they lie on |
 
@@ -15,13 +16,14 @@ those of its disk where they are known, else typical figures of a solid-state di
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,13 +32,13 @@ import numpy as np
 
 from tgraph.config import config
 from tgraph.layout.partition import Block
-from tgraph.memory.far_file import ALIGNMENT, FarArray, FarFile, aligned_bytes, make_buffer
+from tgraph.memory.far_file import ALIGNMENT, REQUESTS_IN_FLIGHT, FarArray, FarFile, aligned_bytes, make_buffer
 from tgraph.memory.transfer.compact import list_rows, plan_compact
 from tgraph.runtime import Array
 
 SMALLEST_FILE = 64 << 20  # to be measured with
 SEQUENTIAL_BYTES = 16 << 20  # read at a time
-SMALL_REQUESTS, FAULTS = 256, 32  # at random places, several times
+SMALL_REQUESTS, ALONE, FAULTS = 256, 32, 32  # at random places, several times
 PLANNED_ROWS = 1 << 14  # in a block, of which some are active
 REPEATED = 5
 
@@ -49,17 +51,32 @@ class Link:
     seconds_per_request: float
     seconds_per_fault: float
     seconds_per_plan: float  # of the processor, for a block whose rows are moved alone
+    seconds_alone: float = field(default=0.0, kw_only=True)  # that a small request takes by itself
+
+    def with_requests(self, in_flight: int) -> Link:
+        """Return the figures for so many requests in flight: twice as many make each cheaper by the same factor.
+
+        >>> link = Link(2e9, 1e-5, 1e-4, 1e-5, seconds_alone=8e-5)
+        >>> [round(link.with_requests(count).seconds_per_request * 1e6) for count in (1, 2, 4, 8)]
+        [80, 40, 20, 10]
+        """
+        if self.seconds_alone <= self.seconds_per_request:
+            return self
+        part = math.log(in_flight, REQUESTS_IN_FLIGHT)
+        seconds = self.seconds_alone * (self.seconds_per_request / self.seconds_alone) ** part
+        return replace(self, seconds_per_request=seconds)
 
     def describe(self) -> str:
         """Return the figures in words."""
         return (
             f"{self.bytes_per_second / 1e9:.2f} GB/s in large requests, {1 / self.seconds_per_request:,.0f} small "
-            f"requests/s, {1 / self.seconds_per_fault:,.0f} page faults/s, "
+            f"requests/s ({self.seconds_alone * 1e6:.0f} microseconds for one alone), "
+            f"{1 / self.seconds_per_fault:,.0f} page faults/s, "
             f"{self.seconds_per_plan * 1e6:.0f} microseconds for a plan"
         )
 
 
-TYPICAL = Link(bytes_per_second=1.5e9, seconds_per_request=6e-5, seconds_per_fault=2e-4, seconds_per_plan=1e-4)
+TYPICAL = Link(1.5e9, seconds_per_request=6e-5, seconds_per_fault=2e-4, seconds_per_plan=1e-4, seconds_alone=2e-4)
 
 
 def link_for(path: str | os.PathLike[str]) -> Link:
@@ -93,14 +110,17 @@ def measure_link(path: str | os.PathLike[str]) -> Link:
             for begin in range(first, first + SMALLEST_FILE, length):
                 file.start_read(everything, begin, begin + length, buffer).wait()
 
-        def read_small(places: Array) -> None:
+        def read_small(places: Array, file: FarFile = file) -> None:
             ranges = np.stack([places, places + ALIGNMENT], axis=1)
             file.start_ranges(ranges, everything.size, buffer, everything.dtype).wait()
 
         large = _best_seconds(read_large, range(0, everything.size - SMALLEST_FILE + 1, SMALLEST_FILE)[:REPEATED])
         small = _best_seconds(read_small, [pages(SMALL_REQUESTS) for _ in range(REPEATED)])
+    with FarFile(path, requests_in_flight=1) as file:
+        alone = _best_seconds(partial(read_small, file=file), [pages(ALONE) for _ in range(REPEATED)])
     faults = _best_seconds(partial(_touch, path), [pages(FAULTS) for _ in range(REPEATED)])
-    return Link(SMALLEST_FILE / large, small / SMALL_REQUESTS, faults / FAULTS, _seconds_per_plan())
+    figures = SMALLEST_FILE / large, small / SMALL_REQUESTS, faults / FAULTS, _seconds_per_plan()
+    return Link(*figures, seconds_alone=alone / ALONE)
 
 
 def _touch(path: str | os.PathLike[str], places: Array) -> None:
@@ -136,7 +156,8 @@ def _best_seconds(do: Callable[[Any], object], inputs: Iterable[Any]) -> float:
 
 def _read_kept(path: Path) -> dict[str, Link]:
     try:
-        return {name: Link(**figures) for name, figures in json.loads(path.read_text()).items()}
+        kept = json.loads(path.read_text()).items()
+        return {name: Link(**figures) for name, figures in kept if len(figures) == len(fields(Link))}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 

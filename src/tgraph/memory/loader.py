@@ -18,7 +18,7 @@ from tgraph.kernels.cpu.coded_edges import CodedBlock, Neighbors
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.coded_array import CodedArray
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffer
+from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffers
 from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
@@ -72,7 +72,7 @@ class BlockLoader:
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         passing = [block for number, block in enumerate(blocks) if number not in self._to_keep]
         sizes = self.buffer_sizes(arrays, passing or blocks, moves_rows=row_bytes > 0)
-        self._buffers = [[make_buffer(size) for size in sizes] for _ in range(min(BUFFERS, len(blocks)))]
+        self._buffers = make_buffers(min(BUFFERS, len(blocks)), sizes)
 
     @staticmethod
     def buffer_sizes(arrays: EdgeArrays, blocks: Sequence[Block], moves_rows: bool) -> list[int]:
@@ -103,6 +103,11 @@ class BlockLoader:
         """Say whether a block stays near once it was read whole."""
         return number in self._to_keep
 
+    def stream_all(self, transfer: str = "hybrid") -> Iterator[LoadedBlock]:
+        """Yield every block whole: with `zero_copy` in place; the rows of all vertices are what `filter` moves."""
+        way = "zero_copy" if transfer == "zero_copy" else "filter"
+        return self.stream(range(len(self.blocks)), [way] * len(self.blocks))
+
     def stream(
         self, numbers: Sequence[int], ways: Sequence[str] | None = None, active: Array | None = None
     ) -> Iterator[LoadedBlock]:
@@ -110,7 +115,7 @@ class BlockLoader:
 
         `ways` says how each is moved, `filter` unless given; whole blocks come before rows. With `compact` and
         `zero_copy` come only the `active [V]` rows: those of blocks that are moved in the same way together, ascending,
-        as many as fit.
+        as many as fit; without `active`, `zero_copy` gives whole blocks.
         """
         wanted = zip(numbers, ways or ["filter"] * len(numbers), strict=True)
         missing = [
@@ -148,10 +153,9 @@ class BlockLoader:
         """Yield a block whole, or ranges of its rows if too many for a load are to be moved alone."""
         block = self.blocks[number]
         num_rows = block.last_row - block.first_row
-        if way != "filter":
-            assert active is not None
-            if np.count_nonzero(active[block.first_row : block.last_row]) > self._most_rows:
-                num_rows = self._most_rows
+        rows = None if way == "filter" or active is None else active[block.first_row : block.last_row]
+        if rows is not None and np.count_nonzero(rows) > self._most_rows:
+            num_rows = self._most_rows
         for first in range(block.first_row, block.last_row, num_rows):
             yield _Part(number, first, min(first + num_rows, block.last_row), way)
 
@@ -160,7 +164,8 @@ class BlockLoader:
         way = coming[0].way
         if way == "filter":
             return [self._start_block(coming.popleft().number, free)]
-        assert active is not None
+        if active is None:
+            return [self._map_block(coming.popleft().number)]
         joined = self._join(coming, way, active)
         if not joined:
             return []
@@ -192,14 +197,14 @@ class BlockLoader:
         block = self.blocks[number]
         self._note_moved(block)
         edges = block.first_edge, block.last_edge
-        is_kept = number in self._to_keep
-        buffers = [make_buffer(array.block_bytes(*edges)) for array in self._arrays] if is_kept else free.pop()
+        own = [array.block_bytes(*edges) for array in self._arrays]
+        buffers = make_buffers(1, own)[0] if number in self._to_keep else free.pop()
         pairs = zip(self._arrays, buffers, strict=True)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 
-    def _note_moved(self, block: Block) -> None:
-        self._moved.num_blocks["filter"] += 1
-        self._moved.num_bytes["filter"] += sum(a.moved_bytes(block.first_edge, block.last_edge) for a in self._arrays)
+    def _note_moved(self, block: Block, way: str = "filter") -> None:
+        self._moved.num_blocks[way] += 1
+        self._moved.num_bytes[way] += sum(a.moved_bytes(block.first_edge, block.last_edge) for a in self._arrays)
 
     def _active_rows(self, part: _Part, active: Array) -> _Rows:
         block = replace(self.blocks[part.number], first_row=part.first_row, last_row=part.last_row)
@@ -229,6 +234,14 @@ class BlockLoader:
             starts.append(planned.starts)
             self._moved.num_bytes["compact"] += planned.num_bytes
         return _Load(rows.number, rows.block, buffers, reads, rows.listed(starts[0], starts[-1]))
+
+    def _map_block(self, number: int) -> _Load:
+        """Give a block as the file has it; the system reads all its pages."""
+        block = self.blocks[number]
+        self._note_moved(block, "zero_copy")
+        mapped = [self._file.mapped(array) for array in self._arrays if isinstance(array, FarArray)]
+        reads = [PendingRead([], array[block.first_edge : block.last_edge]) for array in mapped]
+        return _Load(number, block, [], reads)
 
     def _map(self, rows: _Rows) -> _Load:
         """Give some rows as the file has them; their pages come when they are touched."""

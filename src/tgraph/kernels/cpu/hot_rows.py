@@ -12,7 +12,7 @@ from tgraph.kernels.cpu.team import JIT
 
 ABSENT, WANTED, CACHED, ELSEWHERE = 0, 1, 2, 3  # states of a row; ELSEWHERE: near anyway, never cached
 HOTTEST = 255
-ROW_BYTES = 16  # what a cached row needs beside its edges
+ROW_BYTES = 64  # what a cached row needs beside its edges: its number and place, and lists of these while it is taken
 
 
 @njit(**JIT)

@@ -4,7 +4,8 @@ filter      bytes of the block / bandwidth
 compact     requests * seconds per request + bytes of their pages / bandwidth + seconds per plan
 zero_copy   pages * seconds per page fault + seconds per plan
 
-A plan says which rows these are and where they lie; it takes the processor's time, whatever the disk.
+A plan says which rows these are and where they lie; it takes the processor's time, whatever the disk. The vertices of a
+whole block can send several times while it is near; rows that are moved alone would have to come as often.
 """
 
 from __future__ import annotations
@@ -26,12 +27,18 @@ ROWS_AT_LEAST = 4  # that must cost less than their block, or lists of rows are 
 
 
 def choose_transfers(
-    link: Link, block_bytes: Array, requests: Array, page_bytes: Array, touched_bytes: Array | None = None
+    link: Link,
+    block_bytes: Array,
+    requests: Array,
+    page_bytes: Array,
+    touched_bytes: Array | None = None,
+    times: float = 1.0,
 ) -> Array:
     """Return the position in `TRANSFERS` of the cheapest way for every block.
 
     `requests` and `page_bytes` are how many requests the active rows need and the bytes of all their pages;
-    `touched_bytes` is what reading in place brings near, where that is something else than pages.
+    `touched_bytes` is what reading in place brings near, where that is something else than pages; `times` is how often
+    the vertices of a whole block send.
 
     >>> from tgraph.memory.link import Link
     >>> link = Link(bytes_per_second=1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4, seconds_per_plan=1e-5)
@@ -40,11 +47,11 @@ def choose_transfers(
     ['filter', 'compact', 'zero_copy']
     """
     touched_bytes = page_bytes if touched_bytes is None else touched_bytes
+    rows_seconds = (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
     costs = [
         block_bytes / link.bytes_per_second + link.seconds_per_request,
-        (requests * link.seconds_per_request + page_bytes / link.bytes_per_second) / COMPACT_GAIN
-        + link.seconds_per_plan,
-        touched_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan,
+        times * (rows_seconds + link.seconds_per_plan),
+        times * (touched_bytes / ALIGNMENT * link.seconds_per_fault + link.seconds_per_plan),
     ]
     order = np.array([0, 2, 1])  # of equal costs the first is taken: whole blocks, then no request at all
     return order[np.argmin(np.stack(costs)[order], axis=0)]
