@@ -14,6 +14,7 @@ from far_graphs import stored
 from small_graphs import SmallGraph, small_graphs
 from tgraph.engine import far_push, far_runs
 from tgraph.kernels.cpu import team
+from tgraph.kernels.cpu.fused.blocks import Block
 from tgraph.memory import Link
 from tgraph.run import TRANSFERS
 from tgraph.verify.bfs import check_bfs
@@ -84,3 +85,43 @@ def test_small_frontiers_are_pushed() -> None:
         result = tg.bfs(far, 0, parents=False)
     assert {one.direction for one in result.trace} == {"push"}
     np.testing.assert_array_equal(result.levels, tg.bfs(graph, 0, parents=False).levels)
+
+
+class CountedPushes:
+    """Stands in for a kernel: 100 vertices send at first, and so many become active by each push."""
+
+    def __init__(self, coming: list[int]) -> None:
+        self.coming, self.num_pushes = coming, 0
+
+    def push(self, *edges: Any) -> int:
+        self.num_pushes += 1
+        return 100
+
+    def num_coming(self, block: Block) -> int:
+        return self.coming[self.num_pushes - 1]
+
+
+@pytest.mark.parametrize(
+    ("coming", "closes", "times"), [([10], True, 1), ([11, 11, 10], True, 3), ([50] * 9, True, 8), ([50] * 9, False, 1)]
+)
+def test_how_often_a_block_sent_is_told(coming: list[int], closes: bool, times: int) -> None:
+    kernel: Any = CountedPushes(coming)
+    block = Block(0, 1, 0, 1, closes=closes)
+    assert far_push.push_loaded(kernel, far_push.LoadedBlock(block, np.zeros(1, np.int32), None)) == times
+    assert kernel.num_pushes == times
+
+
+def test_the_choice_of_transfers_knows_how_often_blocks_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = []
+    stream = far_runs.Transfers.stream
+
+    def remember(self: Any, loader: Any, counts: Any, active: Any, times: float = 1.0) -> Any:
+        known.append(times)
+        return stream(self, loader, counts, active, times)
+
+    monkeypatch.setattr(far_runs.Transfers, "stream", remember)
+    graph = tg.generate.grid(40, 40, seed=1, runtime="numpy")  # neighbours lie together: a block goes on by itself
+    with stored(graph, memory="100KiB") as far:
+        tg.bfs(far, 0, parents=False, direction="push")
+    assert known[0] == 1.0
+    assert 1.0 < max(known) <= far_push.TIMES_WHILE_NEAR

@@ -165,9 +165,9 @@ def push_loaded(kernel: BlockPush, loaded: LoadedBlock) -> int:
     if loaded.rows is not None:
         kernel.push_rows(loaded.rows, loaded.ids, loaded.weights)
         return 0
-    sent = kernel.push(loaded.block, loaded.ids, loaded.weights)
-    for times in range(1, TIMES_WHILE_NEAR if loaded.block.is_whole else 1):
-        if kernel.num_coming(loaded.block) <= sent * AGAIN_PART:
-            return times
+    most = TIMES_WHILE_NEAR if loaded.block.is_whole else 1
+    sent, times = kernel.push(loaded.block, loaded.ids, loaded.weights), 1
+    while times < most and kernel.num_coming(loaded.block) > sent * AGAIN_PART:
         kernel.push(loaded.block, loaded.ids, loaded.weights)
-    return TIMES_WHILE_NEAR if loaded.block.is_whole else 1
+        times += 1
+    return times
