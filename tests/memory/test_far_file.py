@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from tgraph.errors import StoreReadError
 from tgraph.memory import far_file
-from tgraph.memory.far_file import FarArray, FarFile, aligned_bytes, give_back_freed, make_buffer
+from tgraph.memory.far_file import (
+    ALIGNMENT,
+    FarArray,
+    FarFile,
+    aligned_bytes,
+    give_back_freed,
+    make_buffer,
+    make_buffers,
+)
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +104,13 @@ def test_freed_memory_goes_back_to_the_system() -> None:
     give_back_freed()
     assert resident_bytes() < before - 40_000_000
     assert last.all()
+
+
+def test_buffers_in_one_piece_begin_on_pages_and_do_not_overlap() -> None:
+    buffers = [buffer for one in make_buffers(3, [5000, 0, 8192, 1]) for buffer in one]
+    for number, buffer in enumerate(buffers, 1):
+        assert buffer.ctypes.data % ALIGNMENT == 0
+        buffer[:] = number
+    assert [set(buffer.tolist()) for buffer in buffers] == [
+        {number} if buffer.size else set() for number, buffer in enumerate(buffers, 1)
+    ]
