@@ -204,3 +204,13 @@ def test_a_graph_of_isolated_vertices_has_only_jumps(runtime_name: str) -> None:
 def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="dtype='float16' is not known"):
         tg.pagerank(tg.from_edges([0], [1]), dtype="float16")
+
+
+@pytest.mark.parametrize("order", ["degree", "hubs"])
+def test_an_order_by_degree_needs_about_as_many_sweeps(order: str) -> None:
+    graph = tg.generate.rmat(13, 16, seed=1, directed=False, runtime="numpy").simplify()
+    expected = tg.pagerank(graph)
+    found = tg.pagerank(tg.reorder(graph, order))
+    assert found.iterations <= expected.iterations + 3
+    places = graph.vertices_of(found.graph.vertex_labels)
+    assert np.abs(found.to_numpy() - expected.to_numpy()[places]).sum() < 1e-5

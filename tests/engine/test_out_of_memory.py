@@ -28,6 +28,8 @@ from tgraph.errors import (
 )
 from tgraph.io import tensor_file
 from tgraph.kernels.cpu import team, watch
+from tgraph.kernels.cpu.fused import block_sweep
+from tgraph.kernels.cpu.prefetch import TRIES, Trial
 from tgraph.memory import FarFile, Link, far_file, loader
 from tgraph.run import CACHES, TRANSFERS
 from user_programs import WidestPath
@@ -326,3 +328,25 @@ def test_a_store_without_incoming_edges_says_what_to_do(find: Any, tmp_path: Pat
     tg.write(tg.generate.rmat(6, 4, seed=1, runtime="numpy"), tmp_path / "one_way.safetensors")
     with pytest.raises(InvalidArgumentError, match="reverse=True"):
         find(tg.open(tmp_path / "one_way.safetensors", "1MiB"))
+
+
+def test_asking_for_memory_ahead_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(block_sweep, "Trial", lambda: asked.append(Trial()) or asked[-1])
+    graph = tg.generate.rmat(12, 16, seed=1, runtime="numpy")
+    with stored(graph, memory="1MiB") as far:
+        expected = tg.pagerank(far, tol_l1=0, max_iterations=6)
+        monkeypatch.setattr(block_sweep, "MANY_BYTES", 0)
+        found = tg.pagerank(far, tol_l1=0, max_iterations=6)
+    assert found.to_numpy().tobytes() == expected.to_numpy().tobytes()
+    assert all(len(rates) == TRIES for rates in asked[-1]._rates)  # blocks went either way
+
+
+def test_what_is_asked_for_ahead_without_gain_is_not_asked_for_again() -> None:
+    trial, asked = Trial(), 0
+    for _ in range(4 * TRIES):
+        asked += trial.asks
+        trial.note(1000, 0.95 if trial.asks else 1.0)
+    assert asked == TRIES
+    trial.note(0, 0.0)
+    assert not trial.asks

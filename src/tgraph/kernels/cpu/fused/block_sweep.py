@@ -11,6 +11,7 @@ field. Messages of programs that are not asynchronous are made anew after the la
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from tgraph.kernels.cpu.fused.gathering import gather_lines
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.pull import finish_lines, has_new_fields, has_new_messages
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
-from tgraph.kernels.cpu.prefetch import MANY_BYTES
+from tgraph.kernels.cpu.prefetch import MANY_BYTES, Trial
 from tgraph.kernels.cpu.team import as_unsigned
 from tgraph.kernels.cpu.watch import brief_team_size, run_briefly
 from tgraph.runtime.protocol import Array
@@ -45,7 +46,7 @@ def prepare(rank, size, shared, cuts, messages, totals{fields}{constants}):
 
 @njit(**JIT)
 def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens, closes, elsewhere, first_chunk,
-          last_chunk, total_sum, cuts, carry, messages, totals, changes, nothing, offsets0, edges0
+          last_chunk, total_sum, cuts, carry, messages, totals, changes, nothing, asks, offsets0, edges0
           {all_edge_arrays}{fields}{new_fields}{constants}):
     while True:
         chunk = first_chunk + fetch_add(shared, 24, 1)
@@ -80,7 +81,7 @@ def sweep(rank, size, shared, first_row, last_row, first_edge, last_edge, opens,
 
 
 @njit(**JIT)
-def reduce_parts(rank, size, shared, receivers, firsts, lasts, partials, messages, nothing, neighbors0
+def reduce_parts(rank, size, shared, receivers, firsts, lasts, partials, messages, nothing, asks, neighbors0
                  {edge_arrays}{fields}{constants}):
     while True:
         place = fetch_add(shared, 24, 1)
@@ -157,6 +158,7 @@ class BlockSweep:
         num_vertices = offsets.size - 1
         num_senders = num_vertices if num_senders is None else num_senders
         prefetches = num_senders * program.message_dtype.itemsize >= MANY_BYTES
+        self._asking = Trial()
         self.text = _write_text(program, prefetches)
         self._module = load_kernel(self.text)
         self._program, self._fields, self._num_vertices = program, fields, num_vertices
@@ -190,7 +192,10 @@ class BlockSweep:
     def sweep(self, block: Block, neighbors: Neighbors, weights: Array | None, elsewhere: int = 0) -> None:
         """Compute on one block; every row of it has so many more edges `elsewhere`."""
         size = block_team_size(block.num_edges + block.last_row - block.first_row, neighbors)
-        run_on_block(self._module.sweep, size, neighbors, *self._arguments(block, neighbors, weights, elsewhere))
+        arguments = self._arguments(block, neighbors, weights, elsewhere)
+        started = time.perf_counter()
+        run_on_block(self._module.sweep, size, neighbors, *arguments)
+        self._asking.note(block.num_edges, time.perf_counter() - started)
 
     def reduce_parts(
         self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
@@ -201,7 +206,8 @@ class BlockSweep:
         """
         partials = np.full(receivers.size, self._program.nothing)
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
-        places = (receivers, as_unsigned(firsts), as_unsigned(lasts), partials, self.messages, self._program.nothing)
+        reduced = partials, self.messages, self._program.nothing, self._asking.asks
+        places = (receivers, as_unsigned(firsts), as_unsigned(lasts), *reduced)
         constants = self._program.constants.values()
         size = brief_team_size(neighbors.size)
         run_briefly(self._module.reduce_parts, size, *places, *edges, *self._fields.values(), *constants)
@@ -246,11 +252,7 @@ class BlockSweep:
         return (
             *(*bounds, block.opens, block.closes, np.int64(elsewhere), np.int64(first), np.int64(last), self.total),
             *(self._cuts, self._carry, self.messages, self._totals, self._changes),
-            *(
-                self._program.nothing,
-                self._offsets,
-                as_edges(neighbors),
-                *([weights] if self._program.weighted else []),
-            ),
+            *(self._program.nothing, self._asking.asks, self._offsets, as_edges(neighbors)),
+            *([weights] if self._program.weighted else []),
             *(*self._fields.values(), *self._new.values(), *self._program.constants.values()),
         )

@@ -2,11 +2,18 @@
 
 Rows that are taken one after the other share their borders: `e0` goes on where the row before ended, so that a short
 row costs one look at the offsets (`begin_lines`, `row_lines`). Others begin and end anywhere (`gather_lines`).
+
+With `prefetches` a loop is written twice: it asks for what later edges read where the kernel's variable `asks` is true.
+Whether that is faster is a question of the processor as much as of the graph: a kernel that iterates tries both, from
+`times`, the ticks around its iterations (`ASKS`), and others are told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tgraph.kernels.cpu.fused.pieces import KernelProgram, block
+from tgraph.kernels.cpu.prefetch import WORTH_IT
 
 REDUCE = {
     "sum": "acc = Acc(acc + m)",
@@ -16,6 +23,8 @@ REDUCE = {
     "any": "acc = acc or m\nif acc:\n    break",
     "count": "pass",
 }
+
+ASKS = f"iteration == 2 or (iteration > 3 and times[3] - times[2] < {WORTH_IT} * (times[2] - times[1]))"
 
 _GATHER = """
 for e in range({first}, {last}):
@@ -45,23 +54,34 @@ def begin_lines(num_sides: int) -> str:
 def row_lines(program: KernelProgram, side: int, prefetches: bool) -> str:
     """The loop over the row of u, which begins where the row before ended."""
     edge = f"e{side}"
-    make, reduce = _make(program, side, edge), REDUCE[program.reduce]
-    prefetch = _prefetch(program, side, edge) if prefetches else ""
-    return _ROW.format(side=side, prefetch=prefetch, make=make, reduce=block(reduce, 1)).strip("\n")
+    make, reduce = _make(program, side, edge), block(REDUCE[program.reduce], 1)
+
+    def loop(prefetch: str) -> str:
+        return _ROW.format(side=side, prefetch=prefetch, make=make, reduce=reduce).strip("\n")
+
+    return _either(loop, _prefetch(program, side, edge)) if prefetches else loop("")
 
 
 def gather_lines(
     program: KernelProgram, side: int, prefetches: bool, first: str = "", last: str = "", gapped: bool = False
 ) -> str:
     """The loop over the edges of u from first to last; without them over all, in rows with gaps."""
-    make, reduce = _make(program, side, "e"), REDUCE[program.reduce]
+    make, reduce = _make(program, side, "e"), block(REDUCE[program.reduce], 1)
     if gapped:
         begin = f"np.uint64(places{side}[u, 0]) * UNIT"
         first, last = first or begin, last or f"{begin} + np.uint64(places{side}[u, 1])"
         make = f"if v & DEAD:\n        continue\n    {make}"
-    prefetch = _prefetch(program, side, "e") if prefetches else ""
-    text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=block(reduce, 1))
-    return text.strip("\n")
+
+    def loop(prefetch: str) -> str:
+        text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
+        return text.strip("\n")
+
+    return _either(loop, _prefetch(program, side, "e")) if prefetches else loop("")
+
+
+def _either(loop: Callable[[str], str], prefetch: str) -> str:
+    """The loop that asks ahead, and the one that does not."""
+    return f"if asks:\n    {block(loop(prefetch), 1)}\nelse:\n    {block(loop(''), 1)}"
 
 
 def _make(program: KernelProgram, side: int, edge: str) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
+from tgraph.kernels.cpu.fused.gathering import ASKS
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, traced
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
@@ -50,6 +51,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
         times[0] = ticks()
     for iteration in range(limit):
         counter, halt = 24 + 16 * (iteration % 3), 72 + 8 * (iteration % 2)
+        asks = {asks}
         for chunk in range(first, last):
             subtotal = 0.0
             for v in range(cuts[chunk], cuts[chunk + 1]):
@@ -116,7 +118,10 @@ for e in range({first}, {last}):
     acc += Acc({message})
 """
 
-_PREFETCH = "prefetch(sent, neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)])"
+_PREFETCH = """
+if asks:
+    prefetch(sent, neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)])
+"""
 
 
 class LinearCorrection:
@@ -165,7 +170,7 @@ def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int, pre
             side=side,
             first=first,
             last=last,
-            prefetch=_PREFETCH.format(side=side) if prefetches else "",
+            prefetch=block(_PREFETCH.format(side=side), 1) if prefetches else "",
             message="lengthen(sent[v])"
             if program.is_message_per_vertex
             else f"Message({program.text_of_call('message', names)})",
@@ -196,6 +201,7 @@ def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int, pre
         constants=listed(program.constants),
         whole=message_of("Value(1)") if program.is_message_per_vertex else "1",
         sent=message_of("d") if program.is_message_per_vertex else "d",
+        asks=ASKS,
         total=program.text_of_call("total", sender("taken")) if "total" in program.functions else "0.0",
         gather_piece=block("\n".join(pieces), 3),
         gather=block("\n".join(whole_row(side) for side in range(num_sides)), 5),
