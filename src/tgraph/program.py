@@ -120,8 +120,8 @@ class Program:
     number of the vertex, added up, and does not ask for the old value.
 
     Then changes can be sent instead of values, and who has little to change need not send: `schedule="delta"`. If it is
-    asynchronous too and has no `total`, steps are made longer on undirected graphs, so that there are fewer of them.
-    `tgraph.check` proves it.
+    asynchronous too, steps are made longer on undirected graphs where values settle slowly, so that there are fewer of
+    them. `tgraph.check` proves it.
     """
 
     tolerance: float = 0.0

@@ -183,7 +183,7 @@ def test_small_blocks_start_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "watch_team", refuse)
     with stored(graph) as far:
         for run, expected in zip(runs, near, strict=True):
-            np.testing.assert_allclose(run(far).to_numpy(), expected, atol=1e-6)
+            np.testing.assert_allclose(run(far).to_numpy(), expected, atol=6e-6)  # PageRank: 1e-6 / (1 - damping)
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -3,9 +3,9 @@
 Returns: ranks, float64 unless asked for float32, which sum to 1; `residual`, the L1 change of the last iteration.
 Technique: the surfer follows an edge with probability `damping` and jumps elsewhere otherwise; where there is no edge
 to follow, it always jumps: the mass of such dangling vertices is spread like the jumps. Iteration over all vertices,
-new ranks used at once where a compiled kernel runs (Gauss-Seidel by blocks), until the L1 change of an iteration is at
-most `tol_l1`, absolute, whatever the number of vertices. With `tol_l1=0` it is the power iteration, as often as
-`max_iterations` says.
+new ranks used at once where a compiled kernel runs (Gauss-Seidel by blocks), and on undirected graphs longer steps
+where that is slow (Chebyshev's semi-iteration), until the L1 change of an iteration is at most `tol_l1`, absolute,
+whatever the number of vertices. With `tol_l1=0` it is the power iteration, as often as `max_iterations` says.
 """
 
 from __future__ import annotations

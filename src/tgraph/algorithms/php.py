@@ -4,8 +4,9 @@ Returns: scores, float64, 1 at the source; `residual`, the L1 change of the last
 Technique: walkers leave the source along edges in proportion to their weights; every step costs the factor `damping`,
 and who comes back to the source ends there. The score of a vertex is the expected number of visits, discounted:
 x(v) = damping * (the sum over incoming edges of x(u) * share of that edge), x(source) = 1 (Guan, Wu, Zhang, Singh, Yan
-2011). A sum over all vertices until it changes no more; where a compiled kernel runs, new scores are used at once, or
-on undirected graphs steps are made longer (Chebyshev's semi-iteration). Damping below 1 makes it converge.
+2011). A sum over all vertices until it changes no more; where a compiled kernel runs, new scores are used at once, and
+on undirected graphs steps are made longer where that is slow (Chebyshev's semi-iteration). Damping below 1 makes it
+converge.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ all its eigenvalues are real. If none is beyond `bound`, then z + omega * (M x +
 iteration before and omega comes from the recurrence below, needs about the square root of the iterations that
 x = M x + b does (Chebyshev's semi-iteration; Golub and Varga 1961). The bound is learnt from how fast the residual
 falls, at first in plain iterations; if it was too low, the values still settle, only slower, and it is raised (Hageman
-and Young 1981).
+and Young 1981). A `total` adds a matrix of rank one to M; that of PageRank is the same after an iteration as before it,
+so M is as if it were not there.
 
 A residual is always the change that a plain iteration makes, and the last iteration is a plain one: a run stops where
 it would stop without this. Where residuals grow, because M was not such a matrix, iterations are plain again.
@@ -23,17 +24,18 @@ from tgraph.kernels.cpu.team import JIT
 
 OMEGA, BOUND, STEPS, REFERENCE, SINCE, PREVIOUS, LEAST = range(7)  # what a course holds
 NEVER = -1.0  # a bound: no more attempts
+TOO_SLOW = 0.5  # residuals that fall slower than by this are worth longer steps, in place of new values at once
 SLOW = 0.4  # residuals that fall faster than by this are left alone
-WINDOW = 6  # iterations, after which a bound is judged
+WINDOW = 4  # iterations, after which a bound is judged
 ROOM = 1.2  # by which residuals may fall slower than the bound promises
 GROWTH = 100.0  # of a residual over the least one: then this does not serve
 LARGEST = 0.99999  # bound
 
 
 def can_accelerate(program: KernelProgram) -> bool:
-    """Whether a program leaves the order of its steps free and is linear without sums over all vertices."""
+    """Whether a program leaves the order of its steps free and is linear, on an undirected graph."""
     is_float = program.field_dtypes[program.main_field].kind == "f"
-    return program.asynchronous and program.symmetric and "total" not in program.functions and is_float
+    return program.asynchronous and program.symmetric and is_float
 
 
 def accelerated_lines(program: KernelProgram) -> list[str]:
@@ -82,8 +84,14 @@ def _begin(course, bound, residual, steps):
 
 @njit(**JIT)
 def _judge(course, residual):
-    """Raise the bound if the residual fell slower than it promises; begin another window in any case."""
+    """Raise the bound if the residual fell slower than it promises; begin another window in any case.
+
+    A residual that fell not at all in a window was by chance far below the error: the bound is learnt anew.
+    """
     bound = course[BOUND]
+    if residual >= course[REFERENCE]:
+        course[BOUND] = 0.0
+        return
     share = 1.0 + math.sqrt(1.0 - bound * bound)
     reached = share * (residual / course[REFERENCE]) ** (1.0 / course[SINCE])
     if reached > ROOM * bound:

@@ -12,8 +12,9 @@ Rows may have gaps (`GappedSide`): then they begin where `places` says, and dele
 An asynchronous program goes through the vertices in blocks, one after the other; a block sees the new values of those
 before it (Gauss-Seidel by blocks). A block has chunks from all over the graph: where vertices are in the order of their
 degrees, blocks of neighbouring ones would need more sweeps than none at all (PageRank on R-MAT 20: 25, 15 without
-blocks, 11 so). Where its equations are those of an undirected graph (`KernelProgram.symmetric`) all
-vertices see the old values instead and their steps are made longer (`momentum`), which takes still fewer iterations.
+blocks, 11 so). Where its equations are those of an undirected graph (`KernelProgram.symmetric`) and residuals fall
+slowly, all vertices see the old values instead and their steps are made longer (`momentum`): about half the iterations
+on roads, mail and web pages.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import numpy as np
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.gathering import ASKS, REDUCE, begin_lines, gather_lines, row_lines
-from tgraph.kernels.cpu.fused.momentum import accelerated_lines, can_accelerate
+from tgraph.kernels.cpu.fused.momentum import TOO_SLOW, accelerated_lines, can_accelerate
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, listed, type_lines, type_name
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
@@ -52,7 +53,7 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
            totals, changes, residuals, times, nothing{arrays}{constants}):
     if limit == 0:
         return
-    meeting, omega = 1, 1.0
+    meeting, omega, previous = 1, 1.0, inf
     {course}
     num_chunks, num_pieces = cuts.size - 1, np.int64(pieces.shape[0])
     if rank == 0:
@@ -118,7 +119,7 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
         {swap}
         if (residual <= tolerance and omega == 1.0) or shared[halt] != 0:
             break
-        {next_omega}
+        {next_step}
 """
 
 _GAPS = f"""
@@ -137,10 +138,16 @@ meeting = meet(shared, meeting, size)
 """
 
 
-def _write_text(
-    program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int, accelerates: bool = False
-) -> str:
+_NEXT_STEP = {
+    "plain": "",
+    "until_slow": f"if residual > {TOO_SLOW} * previous:\n    break\nprevious = residual",
+    "accelerated": "omega = next_omega(course, residual, tolerance, iteration + 2 >= limit)",
+}
+
+
+def _write_text(program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int, steps: str) -> str:
     """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
+    accelerates = steps == "accelerated"
     gapped = cell_bits > 0
     rows_of = partial(gather_lines, gapped=True) if gapped else row_lines
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
@@ -152,7 +159,7 @@ def _write_text(
         functions=program.text_of_functions(("message", "update", "total", "change")),
         arrays=listed([*rows, *(f"F_{name}" for name in program.field_dtypes), *new_arrays, *["before"] * accelerates]),
         course="course = new_course()" if accelerates else "",
-        next_omega="omega = next_omega(course, residual, tolerance, iteration + 2 >= limit)" if accelerates else "",
+        next_step=block(_NEXT_STEP[steps], 2),
         constants=listed(program.constants),
         asks=ASKS,
         prepare=_prepare(program),
@@ -286,20 +293,57 @@ class GappedSide:
 
 
 class PullRun:
-    """A kernel on one graph: fields are read and written in place, iteration by iteration."""
+    """A program on one graph: fields are read and written in place, iteration by iteration.
+
+    Where steps can be made longer, new values are used at once for as long as that brings much: on graphs with short
+    ways it needs fewer iterations than longer steps do, on others more. A second kernel goes on from there.
+    """
 
     def __init__(self, program: KernelProgram, sides: list[Side] | list[GappedSide], fields: dict[str, Array]) -> None:
+        self._program, self._sides, self._fields = program, sides, fields
+        self._cuts = cut_by_work([side.rows[0] for side in sides])
+        is_gapped = isinstance(sides[0], GappedSide)
+        self._may_accelerate = can_accelerate(program) and not is_gapped
+        self._sweeps = _Sweeps(program, sides, fields, self._cuts, "until_slow" if self._may_accelerate else "plain")
+
+    def advance(
+        self, limit: int, tolerance: float, look: Callable[[int], None] | None = None
+    ) -> tuple[Array, Array, bool]:
+        """Do up to `limit` iterations; return their residuals and ticks, and whether the user interrupted.
+
+        `look(n)` is called now and then while the kernel runs, with the number of iterations done.
+        """
+        residuals, times, interrupted = self._sweeps.advance(limit, tolerance, look)
+        done = residuals.size
+        if not self._may_accelerate or interrupted or done == limit or residuals[-1] <= tolerance:
+            return residuals, times, interrupted
+        self._may_accelerate = False
+        del self._sweeps  # its arrays are as large as those that come
+        program = replace(self._program, asynchronous=False)
+        self._sweeps = _Sweeps(program, self._sides, self._fields, self._cuts, "accelerated")
+        found = self._sweeps.advance(limit - done, tolerance, look and (lambda more: look(done + more)))
+        return np.concatenate([residuals, found[0]]), np.concatenate([times, found[1]]), found[2]
+
+
+class _Sweeps:
+    """One kernel on one graph; `steps` is one of `_NEXT_STEP`."""
+
+    def __init__(
+        self,
+        program: KernelProgram,
+        sides: list[Side] | list[GappedSide],
+        fields: dict[str, Array],
+        cut: tuple[Array, Array, Array],
+        steps: str,
+    ) -> None:
         num_vertices = sides[0].rows[0].size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
         cell_bits = sides[0].rows[1].dtype.itemsize * 8 if isinstance(sides[0], GappedSide) else 0
-        accelerates = can_accelerate(program) and not cell_bits
-        if accelerates:
-            program = replace(program, asynchronous=False)
-        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, accelerates)).worker
+        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, steps)).worker
         self._fields = fields
         work = sum(int(side.rows[0][-1]) for side in sides) + num_vertices
         self._size = team_size(work)
-        cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
+        cuts, pieces, piece_of = cut
         for number, side in enumerate(sides):
             if isinstance(side, GappedSide):
                 side.put_in_place(pieces, number)
@@ -315,17 +359,12 @@ class PullRun:
         has_new = has_new_fields(program)
         self._new = {name: np.empty_like(fields[name]) for name in program.updated} if has_new else {}
         self._swaps = has_new and not program.asynchronous
-        self._values_before = [np.empty_like(fields[program.main_field])] * accelerates
+        self._values_before = [np.empty_like(fields[program.main_field])] * (steps == "accelerated")
         self._rows, self._constants = rows, program.constants
         compile_worker(self._worker, 0, 0.0, *self._arguments(*traced(0)))
 
-    def advance(
-        self, limit: int, tolerance: float, look: Callable[[int], None] | None = None
-    ) -> tuple[Array, Array, bool]:
-        """Do up to `limit` iterations; return their residuals and ticks, and whether the user interrupted.
-
-        `look(n)` is called now and then while the kernel runs, with the number of iterations done.
-        """
+    def advance(self, limit: int, tolerance: float, look: Callable[[int], None] | None) -> tuple[Array, Array, bool]:
+        """As `PullRun.advance`; fewer iterations than `limit` also where they became slow."""
         found = advance_traced(self._worker, self._size, limit, tolerance, self._arguments, Watch(look))
         if self._swaps and found[0].size % 2:
             for name, new in self._new.items():
