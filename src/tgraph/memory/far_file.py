@@ -29,6 +29,7 @@ REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
 BYTES_PER_READER = 4 << 20  # of a budget: a thread that reads takes 60 KiB, of its own and of the system
 HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; while the system makes one, 2 MiB are there twice
+HUGE_PAGE_BYTES = 2 << 20
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
 
@@ -63,19 +64,41 @@ def make_buffer(num_bytes: int) -> Array:
     return np.frombuffer(memory, np.uint8)[:num_bytes]
 
 
-def make_buffers(count: int, sizes: list[int]) -> list[list[Array]]:
-    """Return `count` times buffers of these sizes, all in one piece of memory.
+def make_buffers(sizes: list[list[int]], num_busy: int = 0) -> list[list[Array]]:
+    """Return buffers of these sizes, all in one piece of memory; the first `num_busy` lists are filled again and again.
 
-    A large piece has huge pages. A request into small ones, which lie anywhere, is cut where it touches more of them
-    than the disk takes at once (254 is common), and takes up to twice the time.
+    These, and a large piece, lie in huge pages, as far as whole ones fit into the piece. Small pages lie anywhere, and
+    a disk that is told where each of them is takes up to twice the time, how much of it by chance; a request that
+    touches more of them than the disk takes at once (254 is common) is cut, too.
 
-    >>> [[buffer.size for buffer in one] for one in make_buffers(2, [8192, 5000])]
-    [[8192, 5000], [8192, 5000]]
+    >>> [[buffer.size for buffer in one] for one in make_buffers([[8192, 5000], [100]])]
+    [[8192, 5000], [100]]
     """
-    ends = np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for _ in range(count) for size in sizes]).tolist()
-    memory = make_buffer(ends[-1] if ends else 0)
+    ends = np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for one in sizes for size in one]).tolist()
+    busy = sum(len(one) for one in sizes[:num_busy])
+    memory = _make_piece(ends[-1] if ends else 0, ends[busy - 1] if busy else 0)
     starts = iter([0, *ends])
-    return [[memory[start : start + size] for size, start in zip(sizes, starts, strict=False)] for _ in range(count)]
+    return [[memory[start : start + size] for size, start in zip(one, starts, strict=False)] for one in sizes]
+
+
+def _make_piece(num_bytes: int, busy_bytes: int) -> Array:
+    """Return aligned memory `[num_bytes] uint8`, its first `busy_bytes` in huge pages where whole ones fit into it.
+
+    The system is asked for these at once and never again: it would make one of small pages later, with 2 MiB twice.
+    """
+    whole = num_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+    busy = min(-(-busy_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES, whole)
+    if not busy or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return make_buffer(num_bytes)
+    memory = mmap.mmap(-1, num_bytes + HUGE_PAGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    everything = np.frombuffer(memory, np.uint8)
+    first = -everything.ctypes.data % HUGE_PAGE_BYTES
+    piece = everything[first : first + num_bytes]
+    with suppress(OSError):  # a system without huge pages
+        memory.madvise(mmap.MADV_HUGEPAGE, first, whole if num_bytes >= HUGE_BYTES else busy)
+        piece[:busy:HUGE_PAGE_BYTES] = 0
+        memory.madvise(mmap.MADV_NOHUGEPAGE, first, busy)
+    return piece
 
 
 def give_back_freed() -> None:

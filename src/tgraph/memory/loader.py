@@ -72,7 +72,7 @@ class BlockLoader:
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         passing = [block for number, block in enumerate(blocks) if number not in self._to_keep]
         sizes = self.buffer_sizes(arrays, passing or blocks, moves_rows=row_bytes > 0)
-        self._buffers = make_buffers(min(BUFFERS, len(blocks)), sizes)
+        self._buffers, self._rooms = self._make_memory([sizes] * min(BUFFERS, len(blocks)), bool(passing))
 
     @staticmethod
     def buffer_sizes(arrays: EdgeArrays, blocks: Sequence[Block], moves_rows: bool) -> list[int]:
@@ -89,6 +89,18 @@ class BlockLoader:
     def bytes_near(arrays: Sequence[FarArray | CodedArray | None], block: Block) -> int:
         """Return the bytes of a block that stays near."""
         return sum(array.block_bytes(block.first_edge, block.last_edge) for array in arrays if array is not None)
+
+    def _make_memory(
+        self, sizes: list[list[int]], has_passing: bool
+    ) -> tuple[list[list[Array]], dict[int, list[Array]]]:
+        """Return buffers, and room for each block that stays: in one piece, unless all stay and buffers are spare."""
+        numbers = sorted(self._to_keep)
+        edges = [(self.blocks[number].first_edge, self.blocks[number].last_edge) for number in numbers]
+        own = [[array.block_bytes(*of_block) for array in self._arrays] for of_block in edges]
+        if not has_passing:
+            return make_buffers(sizes), dict(zip(numbers, make_buffers(own), strict=True))
+        made = make_buffers([*sizes, *own], num_busy=len(sizes))
+        return made[: len(sizes)], dict(zip(numbers, made[len(sizes) :], strict=True))
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -197,8 +209,7 @@ class BlockLoader:
         block = self.blocks[number]
         self._note_moved(block)
         edges = block.first_edge, block.last_edge
-        own = [array.block_bytes(*edges) for array in self._arrays]
-        buffers = make_buffers(1, own)[0] if number in self._to_keep else free.pop()
+        buffers = self._rooms[number] if number in self._to_keep else free.pop()
         pairs = zip(self._arrays, buffers, strict=True)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 
