@@ -148,6 +148,7 @@ def test_buffers_that_are_busy_lie_in_huge_pages_that_end_within_their_piece(num
     at = buffers[0][0].ctypes.data
     assert at % far_file.HUGE_PAGE_BYTES == 0
     assert of_mapping(at, "AnonHugePages") == 2 << 20
+    assert of_mapping(at, "Rss") == 2 << 20
     for number, buffer in enumerate(buffer for one in buffers for buffer in one):
         buffer[:] = number
     assert resident_bytes() - before < num_bytes + (512 << 10)

@@ -29,7 +29,7 @@ ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
 BYTES_PER_READER = 4 << 20  # of a budget: a thread that reads takes 60 KiB, of its own and of the system
-HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; while the system makes one, 2 MiB are there twice
+HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; two threads that touch one first take 2 MiB each
 HUGE_PAGE_BYTES = 2 << 20
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
@@ -68,9 +68,9 @@ def make_buffer(num_bytes: int) -> Array:
 def make_buffers(sizes: list[list[int]], num_busy: int = 0) -> list[list[Array]]:
     """Return buffers of these sizes, all in one piece of memory; the first `num_busy` lists are filled again and again.
 
-    These, and a large piece, lie in huge pages, as far as whole ones fit into the piece. Small pages lie anywhere, and
-    a disk that is told where each of them is takes up to twice the time, how much of it by chance; a request that
-    touches more of them than the disk takes at once (254 is common) is cut, too.
+    These, and large ones, lie in huge pages, as far as whole ones fit into the piece. Small pages lie anywhere, and a
+    disk that is told where each of them is takes up to twice the time, how much of it by chance; a request that touches
+    more of them than the disk takes at once (254 is common) is cut, too.
 
     >>> [[buffer.size for buffer in one] for one in make_buffers([[8192, 5000], [100]])]
     [[8192, 5000], [100]]
@@ -85,7 +85,8 @@ def make_buffers(sizes: list[list[int]], num_busy: int = 0) -> list[list[Array]]
 def _make_piece(num_bytes: int, busy_bytes: int) -> Array:
     """Return aligned memory `[num_bytes] uint8`, its first `busy_bytes` in huge pages where whole ones fit into it.
 
-    The system is asked for these at once and never again: it would make one of small pages later, with 2 MiB twice.
+    These are touched here, by one thread: when several do, each takes 2 MiB, until all but one give them back. Later
+    the system is not to make one of small pages, which would be there twice meanwhile.
     """
     whole = num_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
     busy = min(-(-busy_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES, whole)
@@ -96,7 +97,7 @@ def _make_piece(num_bytes: int, busy_bytes: int) -> Array:
     first = -everything.ctypes.data % HUGE_PAGE_BYTES
     piece = everything[first : first + num_bytes]
     with suppress(OSError):  # a system without huge pages
-        memory.madvise(mmap.MADV_HUGEPAGE, first, whole if num_bytes >= HUGE_BYTES else busy)
+        memory.madvise(mmap.MADV_HUGEPAGE, first, whole if whole - busy >= HUGE_BYTES else busy)
         piece[:busy:HUGE_PAGE_BYTES] = 0
         memory.madvise(mmap.MADV_NOHUGEPAGE, first, busy)
     return piece

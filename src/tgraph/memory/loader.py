@@ -18,7 +18,7 @@ from tgraph.kernels.cpu.coded_edges import CodedBlock, Neighbors
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.coded_array import CodedArray
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffers
+from tgraph.memory.far_file import HUGE_PAGE_BYTES, FarArray, FarFile, PendingRead, make_buffers
 from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
@@ -72,7 +72,7 @@ class BlockLoader:
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         passing = [block for number, block in enumerate(blocks) if number not in self._to_keep]
         sizes = self.buffer_sizes(arrays, passing or blocks, moves_rows=row_bytes > 0)
-        self._buffers, self._rooms = self._make_memory([sizes] * min(BUFFERS, len(blocks)), bool(passing))
+        self._buffers = self._make_memory([sizes] * min(BUFFERS, len(blocks)), bool(passing))
 
     @staticmethod
     def buffer_sizes(arrays: EdgeArrays, blocks: Sequence[Block], moves_rows: bool) -> list[int]:
@@ -90,17 +90,26 @@ class BlockLoader:
         """Return the bytes of a block that stays near."""
         return sum(array.block_bytes(block.first_edge, block.last_edge) for array in arrays if array is not None)
 
-    def _make_memory(
-        self, sizes: list[list[int]], has_passing: bool
-    ) -> tuple[list[list[Array]], dict[int, list[Array]]]:
-        """Return buffers, and room for each block that stays: in one piece, unless all stay and buffers are spare."""
-        numbers = sorted(self._to_keep)
-        edges = [(self.blocks[number].first_edge, self.blocks[number].last_edge) for number in numbers]
-        own = [[array.block_bytes(*of_block) for array in self._arrays] for of_block in edges]
-        if not has_passing:
-            return make_buffers(sizes), dict(zip(numbers, make_buffers(own), strict=True))
-        made = make_buffers([*sizes, *own], num_busy=len(sizes))
-        return made[: len(sizes)], dict(zip(numbers, made[len(sizes) :], strict=True))
+    def _make_memory(self, sizes: list[list[int]], has_passing: bool) -> list[list[Array]]:
+        """Return buffers; behind them is room for the first blocks that stay, so that whole huge pages hold buffers."""
+        numbers, missing = [], -sum(map(sum, sizes)) % HUGE_PAGE_BYTES if has_passing else 0
+        for number in sorted(self._to_keep):
+            if missing <= 0:
+                break
+            numbers.append(number)
+            missing -= sum(self._own_sizes(number))
+        made = make_buffers([*sizes, *map(self._own_sizes, numbers)], num_busy=len(sizes) if has_passing else 0)
+        self._rooms = dict(zip(numbers, made[len(sizes) :], strict=True))
+        return made[: len(sizes)]
+
+    def _own_sizes(self, number: int) -> list[int]:
+        """Return the bytes that each array of a block needs."""
+        block = self.blocks[number]
+        return [array.block_bytes(block.first_edge, block.last_edge) for array in self._arrays]
+
+    def _room_of(self, number: int) -> list[Array]:
+        """Return memory of its own for a block that stays."""
+        return self._rooms[number] if number in self._rooms else make_buffers([self._own_sizes(number)])[0]
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -209,7 +218,7 @@ class BlockLoader:
         block = self.blocks[number]
         self._note_moved(block)
         edges = block.first_edge, block.last_edge
-        buffers = self._rooms[number] if number in self._to_keep else free.pop()
+        buffers = self._room_of(number) if number in self._to_keep else free.pop()
         pairs = zip(self._arrays, buffers, strict=True)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 
