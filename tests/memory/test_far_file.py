@@ -120,13 +120,14 @@ def test_buffers_in_one_piece_begin_on_pages_and_do_not_overlap() -> None:
 def of_mapping(address: int, what: str) -> int:
     """Return the bytes that the system says about the mapped memory at an address."""
     is_there = False
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        first, _, rest = line.partition(" ")
-        if "-" in first and not first.endswith(":"):
-            begin, end = (int(bound, 16) for bound in first.split("-"))
-            is_there = begin <= address < end
-        elif is_there and first == what + ":":
-            return int(rest.split()[0]) << 10
+    with Path("/proc/self/smaps").open() as lines:  # which are many: not all at once
+        for line in lines:
+            first, _, rest = line.partition(" ")
+            if "-" in first and not first.endswith(":"):
+                begin, end = (int(bound, 16) for bound in first.split("-"))
+                is_there = begin <= address < end
+            elif is_there and first == what + ":":
+                return int(rest.split()[0]) << 10
     raise AssertionError(f"nothing is mapped at {address}")
 
 
@@ -147,8 +148,8 @@ def test_buffers_that_are_busy_lie_in_huge_pages_that_end_within_their_piece(num
     buffers = make_buffers([[200 << 10, 300 << 10]] * 3 + [[num_bytes - busy]], num_busy=3)
     at = buffers[0][0].ctypes.data
     assert at % far_file.HUGE_PAGE_BYTES == 0
-    assert of_mapping(at, "AnonHugePages") == 2 << 20
-    assert of_mapping(at, "Rss") == 2 << 20
+    assert resident_bytes() - before < (2 << 20) + (512 << 10)
+    assert of_mapping(at, "AnonHugePages") >= 2 << 20
     for number, buffer in enumerate(buffer for one in buffers for buffer in one):
         buffer[:] = number
     assert resident_bytes() - before < num_bytes + (512 << 10)
