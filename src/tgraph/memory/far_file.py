@@ -29,7 +29,7 @@ ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
 BYTES_PER_READER = 4 << 20  # of a budget: a thread that reads takes 60 KiB, of its own and of the system
-HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; two threads that touch one first take 2 MiB each
+HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; threads that touch one first may take 2 MiB each
 HUGE_PAGE_BYTES = 2 << 20
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
@@ -85,7 +85,7 @@ def make_buffers(sizes: list[list[int]], num_busy: int = 0) -> list[list[Array]]
 def _make_piece(num_bytes: int, busy_bytes: int) -> Array:
     """Return aligned memory `[num_bytes] uint8`, its first `busy_bytes` in huge pages where whole ones fit into it.
 
-    These are touched here, by one thread: when several do, each takes 2 MiB, until all but one give them back. Later
+    These are touched here, by one thread: when several do, each may take 2 MiB for a while. Later
     the system is not to make one of small pages, which would be there twice meanwhile.
     """
     whole = num_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
