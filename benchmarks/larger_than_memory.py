@@ -252,8 +252,8 @@ def main() -> None:
                 print(f"| {task} | {way} | {format_bytes(budget)} | {runs} |", flush=True)
                 continue
             seconds, in_memory = statistics.median(s for one in runs for s in one["seconds"]), statistics.median(near)
-            row = [task, way, format_bytes(budget), f"{seconds:.3f}", f"{in_memory:.3f}", f"{seconds / in_memory:.2f}"]
-            row += [f"{runs[-1]['moved'] / edge_bytes:.2f}", f"{max(one['peak'] for one in runs) / budget:.2f}"]
+            row = [task, way, format_bytes(budget), f"{seconds:.4f}", f"{in_memory:.4f}", f"{seconds / in_memory:.2f}"]
+            row += [f"{runs[-1]['moved'] / edge_bytes:.2f}", f"{max(one['peak'] for one in runs) / budget:.3f}"]
             same = all(one["same"] for one in runs)
             print("| " + " | ".join([*row, "same" if same else "DIFFERS"]) + " |", flush=True)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -184,6 +186,19 @@ def test_small_blocks_start_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     with stored(graph) as far:
         for run, expected in zip(runs, near, strict=True):
             np.testing.assert_allclose(run(far).to_numpy(), expected, atol=6e-6)  # PageRank: 1e-6 / (1 - damping)
+
+
+@pytest.mark.parametrize("run", [tg.hits, tg.pagerank, tg.wcc, partial(tg.sssp, source=0)])
+def test_a_run_leaves_no_memory_behind(run: Any, tmp_path: Path) -> None:
+    graph = tg.generate.rmat(13, 16, seed=1, weights=(1, 99), runtime="numpy").symmetrize()
+    tg.write(graph, tmp_path / "graph.safetensors")
+    taken = []
+    for turn in range(4):
+        run(tg.open(tmp_path / "graph.safetensors", "768KiB", "numpy"))
+        if turn == 1:
+            gc.collect()  # also of what the interpreter keeps for later, some of which the next run makes again
+        taken.append(sys.getallocatedblocks())
+    assert taken[-1] - taken[-2] < 300
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -58,7 +58,7 @@ def test_windows_hold_every_edge(ids: Any, first: int, num_edges: int | None) ->
     last = ids.size if num_edges is None else first + num_edges
     for neighbors in (coded_block(ids, 1 << 20), ids[first:last]):
         copied = np.zeros(last - first, np.uint32)
-        run_on_block(copy_all, 1, neighbors, as_edges(neighbors), np.uint64(first), np.uint64(last), copied)
+        run_on_block(copy_all, 1, neighbors, [as_edges(neighbors), np.uint64(first), np.uint64(last), copied])
         np.testing.assert_array_equal(copied, ids[first:last])
 
 
@@ -66,7 +66,7 @@ def test_damage_is_said_with_its_frame(ids: Any) -> None:
     block = coded_block(ids, 1 << 20)
     block.edges.coded[block.edges.begins[33]] = 77
     with pytest.raises(StoreReadError, match="some file: frame 33 of the coded neighbours is damaged"):
-        run_on_block(copy_all, 1, block, block.edges, ZERO, np.uint64(ids.size), np.zeros(ids.size, np.uint32))
+        run_on_block(copy_all, 1, block, [block.edges, ZERO, np.uint64(ids.size), np.zeros(ids.size, np.uint32)])
 
 
 def test_a_block_is_opened_by_several_threads(ids: Any, monkeypatch: pytest.MonkeyPatch) -> None:

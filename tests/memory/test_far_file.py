@@ -35,6 +35,10 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray]
     return path, content
 
 
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
 def read(file: FarFile, array: FarArray, first: int, last: int) -> np.ndarray:
     buffer = make_buffer(aligned_bytes((last - first) * array.dtype.itemsize))
     return file.start_read(array, first, last, buffer).wait()
@@ -94,9 +98,6 @@ def test_freed_memory_goes_back_to_the_system() -> None:
     if not hasattr(ctypes.CDLL(None), "malloc_trim"):
         pytest.skip("the C library keeps no freed memory")
 
-    def resident_bytes() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
-
     pieces = [np.ones(100_000, np.uint8) for _ in range(800)]  # each too small for memory of its own
     last = pieces[-1]
     del pieces  # but for the last one, so that the heap cannot end before it
@@ -107,10 +108,57 @@ def test_freed_memory_goes_back_to_the_system() -> None:
 
 
 def test_buffers_in_one_piece_begin_on_pages_and_do_not_overlap() -> None:
-    buffers = [buffer for one in make_buffers(3, [5000, 0, 8192, 1]) for buffer in one]
+    buffers = [buffer for one in make_buffers([[5000, 0, 8192, 1]] * 3) for buffer in one]
     for number, buffer in enumerate(buffers, 1):
         assert buffer.ctypes.data % ALIGNMENT == 0
         buffer[:] = number
     assert [set(buffer.tolist()) for buffer in buffers] == [
         {number} if buffer.size else set() for number, buffer in enumerate(buffers, 1)
     ]
+
+
+def of_mapping(address: int, what: str) -> int:
+    """Return the bytes that the system says about the mapped memory at an address."""
+    is_there = False
+    with Path("/proc/self/smaps").open() as lines:  # which are many: not all at once
+        for line in lines:
+            first, _, rest = line.partition(" ")
+            if "-" in first and not first.endswith(":"):
+                begin, end = (int(bound, 16) for bound in first.split("-"))
+                is_there = begin <= address < end
+            elif is_there and first == what + ":":
+                return int(rest.split()[0]) << 10
+    raise AssertionError(f"nothing is mapped at {address}")
+
+
+@pytest.fixture
+def huge_pages() -> None:
+    if not hasattr(mmap, "MADV_HUGEPAGE") or not Path("/proc/self/smaps").exists():
+        pytest.skip("this system has no huge pages, or does not say which are")
+    tried = make_buffer(far_file.HUGE_BYTES)
+    tried[:] = 1
+    if not of_mapping(tried.ctypes.data + tried.size // 2, "AnonHugePages"):
+        pytest.skip("this system gives no huge pages")
+
+
+@pytest.mark.usefixtures("huge_pages")
+@pytest.mark.parametrize("num_bytes", [2 << 20, (2 << 20) + 4096, (4 << 20) - 4096, 5 << 20, 11 << 20])
+def test_buffers_that_are_busy_lie_in_huge_pages_that_end_within_their_piece(num_bytes: int) -> None:
+    busy, before = 3 * (500 << 10), resident_bytes()
+    buffers = make_buffers([[200 << 10, 300 << 10]] * 3 + [[num_bytes - busy]], num_busy=3)
+    at = buffers[0][0].ctypes.data
+    assert at % far_file.HUGE_PAGE_BYTES == 0
+    assert resident_bytes() - before < (2 << 20) + (512 << 10)
+    assert of_mapping(at, "AnonHugePages") >= 2 << 20
+    for number, buffer in enumerate(buffer for one in buffers for buffer in one):
+        buffer[:] = number
+    assert resident_bytes() - before < num_bytes + (512 << 10)
+    assert [int(buffer.max()) for one in buffers for buffer in one] == [*range(7)]
+
+
+@pytest.mark.usefixtures("huge_pages")
+def test_a_piece_that_is_smaller_than_a_huge_page_asks_for_none() -> None:
+    buffers = make_buffers([[1 << 20], [(1 << 20) - 4096]], num_busy=1)
+    for one in buffers:
+        one[0][:] = 1
+    assert of_mapping(buffers[0][0].ctypes.data, "AnonHugePages") == 0

@@ -35,6 +35,16 @@ def test_a_file_is_measured_once(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert link_for(file) == first
 
 
+def test_a_file_that_is_still_being_written_to_the_disk_is_waited_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, open_far = list[str](), links.FarFile
+    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append(f"written {os.fstat(descriptor).st_ino}"))
+    monkeypatch.setattr(links, "FarFile", lambda *given, **more: done.append("read") or open_far(*given, **more))
+    link_for(file)
+    assert done[:2] == [f"written {file.stat().st_ino}", "read"]
+
+
 def test_figures_of_a_version_that_knew_less_are_measured_again(file: Path) -> None:
     first = asdict(link_for(file))
     kept = Path(tg.config.cache_dir, "links.json")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +29,8 @@ ALIGNMENT = 4096  # of positions in the file, of buffers and of lengths
 REQUEST_BYTES = 1 << 20
 REQUESTS_IN_FLIGHT = 8
 BYTES_PER_READER = 4 << 20  # of a budget: a thread that reads takes 60 KiB, of its own and of the system
-HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; while the system makes one, 2 MiB are there twice
+HUGE_BYTES = 8 << 20  # buffers from here on ask for huge pages; threads that touch one first may take 2 MiB each
+HUGE_PAGE_BYTES = 2 << 20
 PART_SIZE = 1 << 16  # elements of an array that is gone through once
 
 
@@ -63,19 +65,42 @@ def make_buffer(num_bytes: int) -> Array:
     return np.frombuffer(memory, np.uint8)[:num_bytes]
 
 
-def make_buffers(count: int, sizes: list[int]) -> list[list[Array]]:
-    """Return `count` times buffers of these sizes, all in one piece of memory.
+def make_buffers(sizes: list[list[int]], num_busy: int = 0) -> list[list[Array]]:
+    """Return buffers of these sizes, all in one piece of memory; the first `num_busy` lists are filled again and again.
 
-    A large piece has huge pages. A request into small ones, which lie anywhere, is cut where it touches more of them
-    than the disk takes at once (254 is common), and takes up to twice the time.
+    These, and large ones, lie in huge pages, as far as whole ones fit into the piece. Small pages lie anywhere, and a
+    disk that is told where each of them is takes up to twice the time, how much of it by chance; a request that touches
+    more of them than the disk takes at once (254 is common) is cut, too.
 
-    >>> [[buffer.size for buffer in one] for one in make_buffers(2, [8192, 5000])]
-    [[8192, 5000], [8192, 5000]]
+    >>> [[buffer.size for buffer in one] for one in make_buffers([[8192, 5000], [100]])]
+    [[8192, 5000], [100]]
     """
-    ends = np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for _ in range(count) for size in sizes]).tolist()
-    memory = make_buffer(ends[-1] if ends else 0)
+    ends = np.cumsum([-(-size // ALIGNMENT) * ALIGNMENT for one in sizes for size in one]).tolist()
+    busy = sum(len(one) for one in sizes[:num_busy])
+    memory = _make_piece(ends[-1] if ends else 0, ends[busy - 1] if busy else 0)
     starts = iter([0, *ends])
-    return [[memory[start : start + size] for size, start in zip(sizes, starts, strict=False)] for _ in range(count)]
+    return [[memory[start : start + size] for size, start in zip(one, starts, strict=False)] for one in sizes]
+
+
+def _make_piece(num_bytes: int, busy_bytes: int) -> Array:
+    """Return aligned memory `[num_bytes] uint8`, its first `busy_bytes` in huge pages where whole ones fit into it.
+
+    These are touched here, by one thread: when several do, each may take 2 MiB for a while. Later
+    the system is not to make one of small pages, which would be there twice meanwhile.
+    """
+    whole = num_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
+    busy = min(-(-busy_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES, whole)
+    if not busy or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return make_buffer(num_bytes)
+    memory = mmap.mmap(-1, num_bytes + HUGE_PAGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    everything = np.frombuffer(memory, np.uint8)
+    first = -everything.ctypes.data % HUGE_PAGE_BYTES
+    piece = everything[first : first + num_bytes]
+    with suppress(OSError):  # a system without huge pages
+        memory.madvise(mmap.MADV_HUGEPAGE, first, whole if whole - busy >= HUGE_BYTES else busy)
+        piece[:busy:HUGE_PAGE_BYTES] = 0
+        memory.madvise(mmap.MADV_NOHUGEPAGE, first, busy)
+    return piece
 
 
 def give_back_freed() -> None:
@@ -83,10 +108,15 @@ def give_back_freed() -> None:
 
     glibc keeps up to twice the size of the largest freed array, if that has less than 32 MiB.
     """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    trim = _find_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _find_trim() -> Callable[[int], int] | None:
+    """Return `malloc_trim` of the C library, if it is there; each library that is looked into takes memory."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tgraph.kernels.cpu.coded_edges import CodedBlock, Neighbors
 from tgraph.kernels.cpu.fused.block_push import ListedRows
 from tgraph.layout.partition import Block
 from tgraph.memory.coded_array import CodedArray
-from tgraph.memory.far_file import FarArray, FarFile, PendingRead, make_buffers
+from tgraph.memory.far_file import HUGE_PAGE_BYTES, FarArray, FarFile, PendingRead, make_buffers
 from tgraph.memory.transfer import TRANSFERS, CompactRows, list_rows, plan_compact
 from tgraph.runtime import Array
 
@@ -72,7 +72,7 @@ class BlockLoader:
         self._to_keep, self._kept = self._choose_kept(kept_bytes), dict[int, LoadedBlock]()
         passing = [block for number, block in enumerate(blocks) if number not in self._to_keep]
         sizes = self.buffer_sizes(arrays, passing or blocks, moves_rows=row_bytes > 0)
-        self._buffers = make_buffers(min(BUFFERS, len(blocks)), sizes)
+        self._buffers = self._make_memory([sizes] * min(BUFFERS, len(blocks)), bool(passing))
 
     @staticmethod
     def buffer_sizes(arrays: EdgeArrays, blocks: Sequence[Block], moves_rows: bool) -> list[int]:
@@ -89,6 +89,27 @@ class BlockLoader:
     def bytes_near(arrays: Sequence[FarArray | CodedArray | None], block: Block) -> int:
         """Return the bytes of a block that stays near."""
         return sum(array.block_bytes(block.first_edge, block.last_edge) for array in arrays if array is not None)
+
+    def _make_memory(self, sizes: list[list[int]], has_passing: bool) -> list[list[Array]]:
+        """Return buffers; behind them is room for the first blocks that stay, so that whole huge pages hold buffers."""
+        numbers, missing = [], -sum(map(sum, sizes)) % HUGE_PAGE_BYTES if has_passing else 0
+        for number in sorted(self._to_keep):
+            if missing <= 0:
+                break
+            numbers.append(number)
+            missing -= sum(self._own_sizes(number))
+        made = make_buffers([*sizes, *map(self._own_sizes, numbers)], num_busy=len(sizes) if has_passing else 0)
+        self._rooms = dict(zip(numbers, made[len(sizes) :], strict=True))
+        return made[: len(sizes)]
+
+    def _own_sizes(self, number: int) -> list[int]:
+        """Return the bytes that each array of a block needs."""
+        block = self.blocks[number]
+        return [array.block_bytes(block.first_edge, block.last_edge) for array in self._arrays]
+
+    def _room_of(self, number: int) -> list[Array]:
+        """Return memory of its own for a block that stays."""
+        return self._rooms[number] if number in self._rooms else make_buffers([self._own_sizes(number)])[0]
 
     def take_moved(self) -> Moved:
         """Return what was done since the last call."""
@@ -197,8 +218,7 @@ class BlockLoader:
         block = self.blocks[number]
         self._note_moved(block)
         edges = block.first_edge, block.last_edge
-        own = [array.block_bytes(*edges) for array in self._arrays]
-        buffers = make_buffers(1, own)[0] if number in self._to_keep else free.pop()
+        buffers = self._room_of(number) if number in self._to_keep else free.pop()
         pairs = zip(self._arrays, buffers, strict=True)
         return buffers, [array.start_read(self._file, *edges, buffer) for array, buffer in pairs]
 

@@ -91,9 +91,9 @@ def block_team_size(work: int, neighbors: Neighbors) -> int:
     return min(team_size(work // WORK_WHERE_DECODED), len(neighbors.edges.scratch))
 
 
-def run_on_block(worker: Callable[..., None], size: int, neighbors: Neighbors, *args: Any) -> Any:
+def run_on_block(worker: Callable[..., None], size: int, neighbors: Neighbors, args: list[Any]) -> Any:
     """Run `worker(rank, size, shared, *args)` on a block, by as many threads as it deserves; return `shared`."""
-    shared = run_briefly(worker, size, *args)
+    shared = run_briefly(worker, size, args)
     if shared[DAMAGED] and isinstance(neighbors, CodedBlock):
         raise damaged_frame(neighbors.path, int(shared[DAMAGED]) - 1)
     return shared
@@ -109,7 +109,7 @@ def open_block(neighbors: CodedBlock, first: int, last: int, ids: Array) -> Arra
     frame, edges = first // FRAME_IDS, neighbors.edges
     if last > first:
         size = team_size((last - first) // WORK_WHERE_DECODED)
-        run_on_block(_decode_all, size, neighbors, edges, frame, num_frames(last), ids.view(np.uint32))
+        run_on_block(_decode_all, size, neighbors, [edges, frame, num_frames(last), ids.view(np.uint32)])
     return ids[first - frame * FRAME_IDS : last - frame * FRAME_IDS]
 
 

@@ -72,12 +72,12 @@ class BlockLinks:
         chunk = rows_at_a_time(neighbors, BLOCK_CHUNK, block.last_row - block.first_row, block.num_edges)
         arrays = (as_unsigned(offsets), as_edges(neighbors), as_unsigned(self._labels))
         size = block_team_size(block.num_edges, neighbors)
-        run_on_block(_link_block, size, neighbors, *bounds, chunk, *arrays, is_symmetric)
+        run_on_block(_link_block, size, neighbors, [*bounds, chunk, *arrays, is_symmetric])
 
     def add_parts(self, vertices: Array, firsts: Array, lasts: Array, neighbors: Array) -> None:
         """Link each of these vertices with the neighbours from `firsts[i]` to `lasts[i]` (not included)."""
-        arrays = (vertices, as_unsigned(firsts), as_unsigned(lasts), as_unsigned(neighbors), as_unsigned(self._labels))
-        run_briefly(_link_parts, brief_team_size(neighbors.size), *arrays)
+        arrays = [vertices, as_unsigned(firsts), as_unsigned(lasts), as_unsigned(neighbors), as_unsigned(self._labels)]
+        run_briefly(_link_parts, brief_team_size(neighbors.size), arrays)
 
     def finish(self) -> Array:
         """Return the smallest vertex that each vertex is connected with."""

@@ -55,17 +55,22 @@ def brief_team_size(work: int) -> int:
     return team_size(work // WORK_IN_BLOCKS)
 
 
-def run_briefly(worker: Callable[..., None], size: int, *args: Any) -> Any:
+def run_briefly(worker: Callable[..., None], size: int, args: list[Any]) -> Any:
     """Run `worker(rank, size, shared, *args)` on a block, which takes milliseconds; return `shared`.
 
     Nobody looks at it meanwhile, and a Ctrl-C acts when it has ended. One rank needs no thread: starting one costs more
     than a small block does, and the system gives back late what it held for threads that have ended, about 30 KiB each.
+    Arguments are a list, and not a tuple until the call: Python 3.11 keeps up to 2000 tuples of 20 for later and then
+    makes new ones, which took 360 KiB of a budget.
 
-    >>> run_briefly(_count_to, 1, 1000).tolist()[DONE]
+    >>> run_briefly(_count_to, 1, [1000]).tolist()[DONE]
     1000
     """
     shared = np.zeros(SHARED_SIZE, np.int64)
-    run_team(worker, size, shared, *args)
+    if size == 1:
+        worker(0, 1, shared, *args)
+    else:
+        run_team(worker, size, shared, *args)
     return shared
 
 

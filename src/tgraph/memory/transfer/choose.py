@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TRANSFERS = ("filter", "compact", "zero_copy")
 COMPACT_GAIN = 0.5  # planning many small requests keeps a core busy: they must cost less than this part of a block
 
-ROWS_AT_LEAST = 4  # that must cost less than their block, or lists of rows are not worth the near memory that they take
+ROWS_AT_LEAST = 8  # that must cost less than their block: fewer are not worth the near memory that lists of rows take
 
 
 def choose_transfers(
@@ -62,7 +62,7 @@ def smallest_block_bytes(link: Link, num_arrays: int = 1) -> int:
 
     >>> from tgraph.memory.link import Link
     >>> smallest_block_bytes(Link(1e9, seconds_per_request=1e-4, seconds_per_fault=3e-4, seconds_per_plan=1e-4))
-    832768
+    1665536
     """
     one_page = (link.seconds_per_request + ALIGNMENT / link.bytes_per_second) / COMPACT_GAIN
     rows_seconds = ROWS_AT_LEAST * num_arrays * min(one_page, link.seconds_per_fault) + link.seconds_per_plan

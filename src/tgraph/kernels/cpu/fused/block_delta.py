@@ -198,10 +198,10 @@ class BlockDelta:
         self._sums = np.zeros(3)  # of `total`, vertices, edges
         self.total_change = 0.0  # of `total`, which receivers do not know of yet
         compile_worker(
-            self._module.push, *self._arguments(Block(0, 0, 0, 0), NO_ROWS, (False, 1, 0.0, splits), *no_edges)
+            self._module.push, self._arguments(Block(0, 0, 0, 0), NO_ROWS, (False, 1, 0.0, splits), *no_edges)
         )
         compile_worker(
-            self._module.measure, *self._measured(False, (0.0, 0.0), np.empty((0, 2), np.uint64), (0, 4, 0))[0]
+            self._module.measure, self._measured(False, (0.0, 0.0), np.empty((0, 2), np.uint64), (0, 4, 0))[0]
         )
 
     @staticmethod
@@ -246,7 +246,7 @@ class BlockDelta:
         that are read in one request.
         """
         arguments, found = self._measured(is_first, threshold, rows, place)
-        run_briefly(self._module.measure, brief_team_size(self.pending.size), *arguments)
+        run_briefly(self._module.measure, brief_team_size(self.pending.size), arguments)
         self.total_change = float(np.cumsum(found[6])[-1]) if len(rows) else 0.0
         return Pending(*found[:6])
 
@@ -263,27 +263,27 @@ class BlockDelta:
         size = min(brief_team_size(block.num_edges), self._splits.size - 1)
         splits = self._splits if size == self._splits.size - 1 else self._splits[[0, -1]]
         how = everything, times, threshold, splits
-        run_briefly(self._module.push, splits.size - 1, *self._arguments(block, rows, how, neighbors, weights))
+        run_briefly(self._module.push, splits.size - 1, self._arguments(block, rows, how, neighbors, weights))
 
     def _arguments(
         self, block: Block, rows: ListedRows, how: tuple[Any, ...], neighbors: Array, weights: Array | None
-    ) -> tuple[Any, ...]:
+    ) -> list[Any]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
-        return (
+        return [
             *(*bounds, block.opens, *how, self._taken, self._sums),
             *(rows.rows, rows.counts, rows.starts, rows.weight_starts, self.pending, self._offsets),
             *(*edges, *self._fields),
-        )
+        ]
 
     def _measured(
         self, is_first: bool, threshold: tuple[float, float], rows: Array, place: tuple[int, int, int]
-    ) -> tuple[tuple[Any, ...], Array]:
+    ) -> tuple[list[Any], Array]:
         found = np.zeros((7, len(rows)))
-        return (
+        return [
             *(is_first, self.total_change, *threshold, rows, *place, found, self.active, self.pending, self._offsets),
             *self._fields,
-        ), found
+        ], found
 
 
 def _write_text(program: KernelProgram) -> str:

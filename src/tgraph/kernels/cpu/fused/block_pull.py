@@ -130,12 +130,12 @@ class ValuePull:
         self._vertices = (*fields.values(), *program.constants.values())
         self._arguments = (*weights, *self._vertices)
         none = self._edges[0][:1], self._edges[1][:0]
-        compile_worker(self._module.pull, np.zeros(0, np.bool_), *none, *self._arguments)
+        compile_worker(self._module.pull, [np.zeros(0, np.bool_), *none, *self._arguments])
 
     def pull(self, coming: Array) -> None:
         """Let every vertex with a row take the best message; who became better is marked in `coming`."""
         size = brief_team_size(self._edges[1].size)
-        run_briefly(self._module.pull, size, coming, *self._edges, *self._arguments)
+        run_briefly(self._module.pull, size, [coming, *self._edges, *self._arguments])
 
     def reduce_parts(
         self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, weights: Array | None
@@ -144,7 +144,7 @@ class ValuePull:
         best = self._values[receivers]
         edges = (as_unsigned(neighbors), *([weights] if self._weighted else []))
         places = (receivers, as_unsigned(firsts), as_unsigned(lasts), best)
-        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), *places, *edges, *self._vertices)
+        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), [*places, *edges, *self._vertices])
         return best
 
 
@@ -173,14 +173,14 @@ class WavePull:
     def pull(self, offsets: Array, neighbors: Array, front: Array, coming: Array) -> None:
         """Let every vertex that would change look for an active neighbour in the bitmap `front`."""
         arrays = (coming, as_unsigned(offsets), as_unsigned(neighbors), self.message, front, self._values)
-        run_briefly(self._module.pull, brief_team_size(neighbors.size), *arrays, *self._constants)
+        run_briefly(self._module.pull, brief_team_size(neighbors.size), [*arrays, *self._constants])
 
     def reduce_parts(self, receivers: Array, firsts: Array, lasts: Array, neighbors: Array, front: Array) -> Array:
         """Return whether the message reaches each receiver along a part of its row, which is elsewhere, `[S] bool`."""
         is_hit = np.zeros(receivers.size, np.bool_)
         places = (receivers, as_unsigned(firsts), as_unsigned(lasts), is_hit, as_unsigned(neighbors))
         arrays = (self.message, front, self._values, *self._constants)
-        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), *places, *arrays)
+        run_briefly(self._module.reduce_parts, brief_team_size(neighbors.size), [*places, *arrays])
         return is_hit
 
 

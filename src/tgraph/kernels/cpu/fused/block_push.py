@@ -150,8 +150,8 @@ class BlockPush:
         self._fields = (*fields.values(), *program.constants.values())
         self.active, self.coming = active, np.zeros(active.size, np.bool_)
         self._sent = np.zeros(2, np.int64)  # vertices, edges
-        compile_worker(self._module.push, *self._arguments(Block(0, 0, 0, 0), *no_edges))
-        compile_worker(self._module.push_listed, *self._listed(NO_ROWS, *no_edges))
+        compile_worker(self._module.push, self._arguments(Block(0, 0, 0, 0), *no_edges))
+        compile_worker(self._module.push_listed, self._listed(NO_ROWS, *no_edges))
 
     @staticmethod
     def scratch_bytes(num_vertices: int) -> int:
@@ -161,7 +161,7 @@ class BlockPush:
     def push(self, block: Block, neighbors: Array, weights: Array | None) -> int:
         """Let the active vertices of one block send; return how many these are. They are not active then."""
         arguments = self._arguments(block, neighbors, weights)
-        shared = run_briefly(self._module.push, brief_team_size(block.num_edges), *arguments)
+        shared = run_briefly(self._module.push, brief_team_size(block.num_edges), arguments)
         sent = int(shared[COUNTERS + 8])
         self._sent += sent, shared[COUNTERS + 16]
         return sent
@@ -173,7 +173,7 @@ class BlockPush:
     def push_rows(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> None:
         """Let these vertices send; their edges lie somewhere in the arrays."""
         num_edges = int(rows.counts.sum())
-        run_briefly(self._module.push_listed, brief_team_size(num_edges), *self._listed(rows, neighbors, weights))
+        run_briefly(self._module.push_listed, brief_team_size(num_edges), self._listed(rows, neighbors, weights))
         self._sent += rows.rows.size, num_edges
 
     def end(self) -> tuple[int, int]:
@@ -195,15 +195,15 @@ class BlockPush:
         bounds = np.array([(b.first_row, b.last_row, b.first_edge, b.last_edge) for b in blocks], np.uint64)
         return MarkedRows(*_count_marked(marks, self._offsets, bounds.reshape(-1, 4), position, itemsize, joined))
 
-    def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
+    def _arguments(self, block: Block, neighbors: Array, weights: Array | None) -> list[Any]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
-        return (*bounds, block.is_whole, self.active, self.coming, self._offsets, *edges, *self._fields)
+        return [*bounds, block.is_whole, self.active, self.coming, self._offsets, *edges, *self._fields]
 
-    def _listed(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> tuple[Any, ...]:
+    def _listed(self, rows: ListedRows, neighbors: Array, weights: Array | None) -> list[Any]:
         edges = (as_unsigned(neighbors), *([weights] if self._program.weighted else []))
         places = (rows.rows, rows.counts, rows.starts, rows.weight_starts)
-        return (*places, self.coming, *edges, *self._fields)
+        return [*places, self.coming, *edges, *self._fields]
 
 
 @njit(**JIT)

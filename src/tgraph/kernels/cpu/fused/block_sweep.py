@@ -172,8 +172,8 @@ class BlockSweep:
         self._totals, self._changes = np.zeros(self._cuts.size - 1), np.zeros(self._cuts.size - 1)
         self._carry = np.full(1, program.nothing)
         self.total = 0.0  # of the program's `total`, before the iteration that comes next
-        compile_worker(self._module.prepare, self._cuts[:1], *self._prepared())
-        compile_worker(self._module.sweep, *self._arguments(Block(0, 0, 0, 0), *no_edges))
+        compile_worker(self._module.prepare, [self._cuts[:1], *self._prepared()])
+        compile_worker(self._module.sweep, self._arguments(Block(0, 0, 0, 0), *no_edges))
 
     @staticmethod
     def scratch_bytes(program: KernelProgram, num_vertices: int, num_edges: int) -> int:
@@ -194,7 +194,7 @@ class BlockSweep:
         size = block_team_size(block.num_edges + block.last_row - block.first_row, neighbors)
         arguments = self._arguments(block, neighbors, weights, elsewhere)
         started = time.perf_counter()
-        run_on_block(self._module.sweep, size, neighbors, *arguments)
+        run_on_block(self._module.sweep, size, neighbors, arguments)
         self._asking.note(block.num_edges, time.perf_counter() - started)
 
     def reduce_parts(
@@ -210,7 +210,7 @@ class BlockSweep:
         places = (receivers, as_unsigned(firsts), as_unsigned(lasts), *reduced)
         constants = self._program.constants.values()
         size = brief_team_size(neighbors.size)
-        run_briefly(self._module.reduce_parts, size, *places, *edges, *self._fields.values(), *constants)
+        run_briefly(self._module.reduce_parts, size, [*places, *edges, *self._fields.values(), *constants])
         return partials
 
     def close_row(self, row: int, incoming: Any, num_edges: int, no_edges: tuple[Array, Array | None]) -> None:
@@ -232,7 +232,7 @@ class BlockSweep:
 
     def _make_messages(self) -> None:
         """Make the messages, and the total per chunk, from the fields as they are."""
-        run_briefly(self._module.prepare, brief_team_size(self._num_vertices), self._cuts, *self._prepared())
+        run_briefly(self._module.prepare, brief_team_size(self._num_vertices), [self._cuts, *self._prepared()])
 
     def _begin(self) -> None:
         """Sum up what was found per chunk, in order, and clear it for the next iteration."""
@@ -240,19 +240,17 @@ class BlockSweep:
         self._totals[:] = 0.0
         self._changes[:] = 0.0
 
-    def _prepared(self) -> tuple[Any, ...]:
-        return (self.messages, self._totals, *self._fields.values(), *self._program.constants.values())
+    def _prepared(self) -> list[Any]:
+        return [self.messages, self._totals, *self._fields.values(), *self._program.constants.values()]
 
-    def _arguments(
-        self, block: Block, neighbors: Neighbors, weights: Array | None, elsewhere: int = 0
-    ) -> tuple[Any, ...]:
+    def _arguments(self, block: Block, neighbors: Neighbors, weights: Array | None, elsewhere: int = 0) -> list[Any]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
         first = np.searchsorted(self._cuts, bounds[0], "right") - 1
         last = max(np.searchsorted(self._cuts, bounds[1]), first) if block.last_row else first
-        return (
+        return [
             *(*bounds, block.opens, block.closes, np.int64(elsewhere), np.int64(first), np.int64(last), self.total),
             *(self._cuts, self._carry, self.messages, self._totals, self._changes),
             *(self._program.nothing, self._asking.asks, self._offsets, as_edges(neighbors)),
             *([weights] if self._program.weighted else []),
             *(*self._fields.values(), *self._new.values(), *self._program.constants.values()),
-        )
+        ]

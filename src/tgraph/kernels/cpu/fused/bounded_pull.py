@@ -104,9 +104,9 @@ class BoundedPull:
         self._offsets, self._values, self._constants = as_unsigned(offsets), values, tuple(program.constants.values())
         self._bound = values[:1].copy()
         nobody = np.zeros(0, np.bool_)
-        compile_worker(self._module.mark, *self._to_mark(nobody))
-        compile_worker(self._module.pull, *self._in_block(Block(0, 0, 0, 0), no_neighbors, nobody))
-        compile_worker(self._module.pull_listed, *self._in_rows(NO_ROWS, no_neighbors, nobody))
+        compile_worker(self._module.mark, self._to_mark(nobody))
+        compile_worker(self._module.pull, self._in_block(Block(0, 0, 0, 0), no_neighbors, nobody))
+        compile_worker(self._module.pull_listed, self._in_rows(NO_ROWS, no_neighbors, nobody))
 
     def aim(self, active: Array) -> None:
         """Find the best message that active vertices have; there must be some."""
@@ -114,28 +114,28 @@ class BoundedPull:
 
     def mark(self, marks: Array) -> None:
         """Mark the vertices with edges that a message could still change, and nobody else."""
-        run_briefly(self._module.mark, brief_team_size(marks.size), *self._to_mark(marks))
+        run_briefly(self._module.mark, brief_team_size(marks.size), self._to_mark(marks))
 
     def pull(self, block: Block, neighbors: Array, coming: Array) -> None:
         """Let the vertices of a block look at their neighbours; who changes is marked in `coming`."""
         size = brief_team_size(block.num_edges)
-        run_briefly(self._module.pull, size, *self._in_block(block, neighbors, coming))
+        run_briefly(self._module.pull, size, self._in_block(block, neighbors, coming))
 
     def pull_rows(self, rows: ListedRows, neighbors: Array, coming: Array) -> None:
         """Let these vertices look at their neighbours, which lie somewhere in the array."""
         size = brief_team_size(int(rows.counts.sum()))
-        run_briefly(self._module.pull_listed, size, *self._in_rows(rows, neighbors, coming))
+        run_briefly(self._module.pull_listed, size, self._in_rows(rows, neighbors, coming))
 
-    def _to_mark(self, marks: Array) -> tuple[Any, ...]:
-        return marks, self._bound, self._offsets, self._values
+    def _to_mark(self, marks: Array) -> list[Any]:
+        return [marks, self._bound, self._offsets, self._values]
 
-    def _in_block(self, block: Block, neighbors: Array, coming: Array) -> tuple[Any, ...]:
+    def _in_block(self, block: Block, neighbors: Array, coming: Array) -> list[Any]:
         bounds = [np.uint64(n) for n in (block.first_row, block.last_row, block.first_edge, block.last_edge)]
-        return (*bounds, self._bound, coming, self._offsets, as_unsigned(neighbors), self._values, *self._constants)
+        return [*bounds, self._bound, coming, self._offsets, as_unsigned(neighbors), self._values, *self._constants]
 
-    def _in_rows(self, rows: ListedRows, neighbors: Array, coming: Array) -> tuple[Any, ...]:
+    def _in_rows(self, rows: ListedRows, neighbors: Array, coming: Array) -> list[Any]:
         places = rows.rows, rows.counts, rows.starts
-        return (*places, self._bound, coming, as_unsigned(neighbors), self._values, *self._constants)
+        return [*places, self._bound, coming, as_unsigned(neighbors), self._values, *self._constants]
 
 
 def _write_text(program: KernelProgram) -> str:

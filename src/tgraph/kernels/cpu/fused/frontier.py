@@ -314,7 +314,7 @@ class FrontierRun(TracedFrontier):
         self._arrays = (self._queues, hub_lists, bitmaps, *extra, *fields.values(), *rows)
         self._constants = tuple(program.constants.values())
         arrays = (self._state, *traced_rows(0), *self._arrays, *self._constants)
-        compile_worker(self._worker, 0, 0, *arrays)
+        compile_worker(self._worker, [0, 0, *arrays])
 
 
 def traced_rows(limit: int) -> tuple[Array, Array]:

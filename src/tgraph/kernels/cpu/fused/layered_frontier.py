@@ -313,4 +313,4 @@ class LayeredFrontier(TracedFrontier):
         numbers = (queues, touched, accumulators, active, degrees, stored, cuts, order, num_stored, nothing)
         self._arrays = (*numbers, *both, *sent, *taken, *fields.values())
         self._constants = tuple(program.constants.values())
-        compile_worker(self._worker, 0, 0, self._state, *traced_rows(0), *self._arrays, *self._constants)
+        compile_worker(self._worker, [0, 0, self._state, *traced_rows(0), *self._arrays, *self._constants])

@@ -151,7 +151,7 @@ class LayeredSweep:
                 side.values(self._nothing) if program.feeds_back else np.empty(0, dtype),
             ]
         self._rows = (*rows, *values)
-        compile_worker(self._worker, 0, 0.0, *self._arguments(np.zeros(0), np.zeros(1, np.int64)))
+        compile_worker(self._worker, [0, 0.0, *self._arguments(np.zeros(0), np.zeros(1, np.int64))])
 
     def advance(
         self, limit: int, tolerance: float, look: Callable[[int], None] | None = None

@@ -142,7 +142,7 @@ class LinearCorrection:
         rows = [array for side in sides for array in side.arrays(program)]
         sent = np.zeros(num_vertices, np.uint16)
         self._after = sent, pending, *rows, *fields.values(), *program.constants.values()
-        compile_worker(self._worker, 0, 0.0, *self._arguments(*traced(0)))
+        compile_worker(self._worker, [0, 0.0, *self._arguments(*traced(0))])
 
     def advance(self, limit: int, tolerance: float, look: Callable[[int], None]) -> tuple[Array, Array, bool]:
         """Do up to `limit` sweeps; return what was pending after each and their ticks, and whether Ctrl-C was pressed.

@@ -98,9 +98,9 @@ class MonotonicStream:
         self._locks, self._improves = np.zeros(NUM_LOCKS, np.int64), np.zeros(1, np.int64)
         self._make_lists()
         no_arcs = np.empty(0, self._cell), np.empty(0, self._cell)
-        compile_worker(self._module.update, *self._updated(no_arcs, (*no_arcs, send[0].weights[:0])))
+        compile_worker(self._module.update, [*self._updated(no_arcs, (*no_arcs, send[0].weights[:0]))])
         if hot is None:
-            compile_worker(self._module.attach, *self._attached(0))
+            compile_worker(self._module.attach, [*self._attached(0)])
 
     def begin(self, active: Array | None) -> int:
         """Find the parents of values that a run has found; return how many vertices lack one.

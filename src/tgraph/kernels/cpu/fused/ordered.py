@@ -246,7 +246,7 @@ class OrderedRun:
         self._base, self._inverse_width = _base(program, fields, front), 1.0 / width
         self._front = front.astype(ids)
         nothing = (self._front[:0], np.zeros((1, 3), np.int64), np.zeros(2, np.int64))
-        compile_worker(self._worker, *self._arguments(*nothing))
+        compile_worker(self._worker, [*self._arguments(*nothing)])
 
     def run(self, look: Callable[[int], None] | None = None) -> tuple[Array, Array, bool, bool]:
         """Run; return a row (0, vertices, edges) and the ticks of every round, if it was interrupted, if it gave up."""

@@ -361,7 +361,7 @@ class _Sweeps:
         self._swaps = has_new and not program.asynchronous
         self._values_before = [np.empty_like(fields[program.main_field])] * (steps == "accelerated")
         self._rows, self._constants = rows, program.constants
-        compile_worker(self._worker, 0, 0.0, *self._arguments(*traced(0)))
+        compile_worker(self._worker, [0, 0.0, *self._arguments(*traced(0))])
 
     def advance(self, limit: int, tolerance: float, look: Callable[[int], None] | None) -> tuple[Array, Array, bool]:
         """As `PullRun.advance`; fewer iterations than `limit` also where they became slow."""

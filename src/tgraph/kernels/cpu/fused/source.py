@@ -22,7 +22,7 @@ def load_kernel(text: str) -> ModuleType:
     return load_generated(text, (numba.__version__, np.__version__))
 
 
-def compile_worker(worker: Callable[..., None], *args: Any) -> None:
+def compile_worker(worker: Callable[..., None], args: list[Any]) -> None:
     """Compile a worker for these arguments, with which it has nothing to do, or take its code from the disk."""
     try:
         worker(0, 1, np.zeros(SHARED_SIZE, np.int64), *args)
