@@ -148,11 +148,11 @@ def test_buffers_that_are_busy_lie_in_huge_pages_that_end_within_their_piece(num
     buffers = make_buffers([[200 << 10, 300 << 10]] * 3 + [[num_bytes - busy]], num_busy=3)
     at = buffers[0][0].ctypes.data
     assert at % far_file.HUGE_PAGE_BYTES == 0
-    assert resident_bytes() - before < (2 << 20) + (512 << 10)
+    assert resident_bytes() - before < (2 << 20) + (1 << 20)  # the system counts pages in batches
     assert of_mapping(at, "AnonHugePages") >= 2 << 20
     for number, buffer in enumerate(buffer for one in buffers for buffer in one):
         buffer[:] = number
-    assert resident_bytes() - before < num_bytes + (512 << 10)
+    assert resident_bytes() - before < num_bytes + (1 << 20)
     assert [int(buffer.max()) for one in buffers for buffer in one] == [*range(7)]
 
 
