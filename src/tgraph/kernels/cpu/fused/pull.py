@@ -11,7 +11,7 @@ Rows may have gaps (`GappedSide`): then they begin where `places` says, and dele
 
 An asynchronous program goes through the vertices in blocks, one after the other; a block sees the new values of those
 before it (Gauss-Seidel by blocks). A block has chunks from all over the graph: where vertices are in the order of their
-degrees, blocks of neighbouring ones would need more sweeps than none at all (PageRank on R-MAT 20: 25, 15 without
+degrees, blocks of neighbouring ones would need more sweeps than none at all (PageRank on R-MAT 17: 29, 16 without
 blocks, 11 so). Where its equations are those of an undirected graph (`KernelProgram.symmetric`) and residuals fall
 slowly, all vertices see the old values instead and their steps are made longer (`momentum`): about half the iterations
 on roads, mail and web pages.
