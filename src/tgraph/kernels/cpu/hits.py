@@ -32,7 +32,7 @@ from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.layers import LayeredSide
 from tgraph.kernels.cpu.fused.pull import advance_traced
 from tgraph.kernels.cpu.lanczos import BESIDE, DIAGONAL, LENGTH, SHARE, first_eigenvector
-from tgraph.kernels.cpu.neighbor_sums import sum_pieces, sum_weighted_row
+from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_pieces, sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -113,18 +113,20 @@ class HitsRun:
 
 
 def _cut(rows: Rows | LayeredSide) -> tuple[Array, ...]:
-    """Return what a sweep takes: rows, chunks of vertices, pieces of long rows, and the order of rows.
+    """Return what a sweep takes: rows, chunks of vertices, pieces of long rows, the order of rows, if lengths vary.
 
     The order is that of vertices, none where they are taken as they are, and then that of virtual vertices.
     """
     if isinstance(rows, LayeredSide):
         cuts, order = rows.vertex_order
         no_pieces = np.empty((0, 4), np.uint64), np.zeros(cuts.size, np.int64)
-        return *rows.rows(), np.empty(0), cuts, *no_pieces, order, *rows.virtual_order
+        layered = rows.rows()
+        return *layered, np.empty(0), cuts, *no_pieces, order, *rows.virtual_order, lengths_vary(layered[0])
     offsets, neighbors, weights = rows
     none = np.empty(0) if weights is None else weights
     no_order = np.empty(0, np.uint32), np.empty(0, np.uint32), np.zeros(1, np.uint64), np.empty(0, np.int64)
-    return as_unsigned(offsets), as_unsigned(neighbors), none, *cut_by_work([offsets]), *no_order
+    plain = as_unsigned(offsets), as_unsigned(neighbors), none
+    return *plain, *cut_by_work([offsets]), *no_order, lengths_vary(offsets)
 
 
 @njit(**JIT)
@@ -296,7 +298,7 @@ def _sum_rows(chunk, side, factor, sent, partials, received):
         for place in range(cuts[chunk], cuts[chunk + 1]):
             u = np.uint64(order[place]) if order.size else place
             first, last = np.uint64(offsets[u]), np.uint64(offsets[u + ONE])
-            received[u] = sum_weighted_row(first, last, neighbors, weights, factor, sent)
+            received[u] = sum_weighted_row(side[10], first, last, neighbors, weights, factor, sent)
 
 
 @njit(**JIT)
@@ -309,7 +311,7 @@ def _collect_virtual(size, shared, meeting, counter, side, sent):
             for place in range(begins[chunk], begins[chunk + 1]):
                 u = np.uint64(virtual[place])
                 first, last = np.uint64(offsets[u]), np.uint64(offsets[u + ONE])
-                sent[u] = sum_weighted_row(first, last, neighbors, weights, 1.0, sent)
+                sent[u] = sum_weighted_row(side[10], first, last, neighbors, weights, 1.0, sent)
             chunk = fetch_add(shared, counter, 1)
         meeting = meet(shared, meeting, size)
     return meeting

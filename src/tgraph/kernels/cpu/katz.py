@@ -24,7 +24,7 @@ from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.momentum import new_course, next_omega
 from tgraph.kernels.cpu.fused.pull import advance_traced
-from tgraph.kernels.cpu.neighbor_sums import sum_row
+from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -49,7 +49,7 @@ class KatzRun:
         cuts = cut_by_work([rows[0]])
         self._begins, self._alpha, self._beta = True, alpha, beta
         self._scores = np.empty(count)
-        self._rows = as_unsigned(rows[0]), as_unsigned(rows[1]), *cuts
+        self._rows = as_unsigned(rows[0]), as_unsigned(rows[1]), *cuts, lengths_vary(rows[0])
         self._rests, self._steps = np.empty(count), np.empty((2, count), np.float32)
         self._partials, self._sums = np.empty(len(cuts[1])), np.zeros((2, 2, cuts[0].size - 1))
         self._size = team_size(rows[1].size + count)
@@ -133,14 +133,14 @@ def _add_pieces(size, shared, meeting, counters, rows, sent, partials):
         piece = fetch_add(shared, counters + 8, 1)
         if piece >= pieces.shape[0]:
             return meet(shared, meeting, size)
-        partials[piece] = sum_row(pieces[piece, 2], pieces[piece, 3], neighbors, sent)
+        partials[piece] = sum_row(False, np.float64, pieces[piece, 2], pieces[piece, 3], neighbors, sent)
     return meeting
 
 
 @njit(**JIT)
 def _take_chunk(chunk, rows, alpha, omega, sent, new_sent, scores, rests, partials, found):
     """Writes new_sent, scores and rests of a chunk, and what it changes now and at most by another plain sweep."""
-    offsets, neighbors, cuts, _, piece_of = rows
+    offsets, neighbors, cuts, _, piece_of, varies = rows
     change, next_change = 0.0, 0.0
     for u in range(cuts[chunk], cuts[chunk + 1]):
         if piece_of[chunk + 1] > piece_of[chunk]:
@@ -148,7 +148,7 @@ def _take_chunk(chunk, rows, alpha, omega, sent, new_sent, scores, rests, partia
             for piece in range(piece_of[chunk], piece_of[chunk + 1]):
                 total += partials[piece]
         else:
-            total = sum_row(offsets[u], offsets[u + ONE], neighbors, sent)
+            total = sum_row(varies, np.float64, offsets[u], offsets[u + ONE], neighbors, sent)
         lacking = rests[u] + alpha * total
         if abs(lacking) < LEAST:
             lacking = 0.0

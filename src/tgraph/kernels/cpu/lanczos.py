@@ -27,7 +27,7 @@ from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pull import advance_traced
-from tgraph.kernels.cpu.neighbor_sums import sum_pieces, sum_weighted_row
+from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_pieces, sum_weighted_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -65,7 +65,7 @@ class LanczosRun:
         self._short = np.empty(count if weights is None else 0, np.float32)
         none = np.empty(0) if weights is None else weights
         cuts = cut_by_work([offsets])
-        self._rows = as_unsigned(offsets), as_unsigned(neighbors), none, *cuts
+        self._rows = as_unsigned(offsets), as_unsigned(neighbors), none, *cuts, lengths_vary(offsets)
         self._partials = np.empty(len(cuts[1]))
         self._sums = np.zeros((5, max(cuts[0].size - 1, -(-count // BLOCK))))
         self._size = team_size(neighbors.size + count)
@@ -160,7 +160,7 @@ def _multiply(size, work, meeting, step, small, scores, vectors, short, is_short
 @njit(**JIT)
 def _collect(size, work, meeting, factor, sent, own, share, before, new):
     """Writes new, and per chunk its product with own, and own's absolute values times the lengths of rows."""
-    shared, counters, (offsets, neighbors, weights, cuts, pieces, piece_of), partials, sums = work
+    shared, counters, (offsets, neighbors, weights, cuts, pieces, piece_of, varies), partials, sums = work
     num_chunks = cuts.size - 1
     meeting = sum_pieces(size, shared, meeting, counters + 8, pieces, neighbors, weights, factor, sent, partials)
     chunk = fetch_add(shared, counters, 1)
@@ -172,7 +172,7 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
                 for piece in range(piece_of[chunk], piece_of[chunk + 1]):
                     value += partials[piece]
             else:
-                value = sum_weighted_row(offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
+                value = sum_weighted_row(varies, offsets[u], offsets[u + ONE], neighbors, weights, factor, sent)
             value -= share * before[u]
             new[u] = value
             dot += value * own[u]

@@ -1,7 +1,8 @@
 """The loop over the row of a vertex u in a sweep: messages are made, or found where they were made, and reduced.
 
 Rows that are taken one after the other share their borders: `e0` goes on where the row before ended, so that a short
-row costs one look at the offsets (`begin_lines`, `row_lines`). Others begin and end anywhere (`gather_lines`).
+row costs one look at the offsets (`begin_lines`, `row_lines`). Others begin and end anywhere (`gather_lines`). Where
+messages are floats, made before, and added, a function does that faster than a loop here would (`neighbor_sums`).
 
 With `prefetches` a loop is written twice: it asks for what later edges read where the kernel's variable `asks` is true.
 Whether that is faster is a question of the processor as much as of the graph: a kernel that iterates tries both, from
@@ -46,14 +47,23 @@ e{side} = end{side}
 """
 
 
+_SUM = """
+end{side} = offsets{side}[u + ONE]
+acc += sum_row({varies}, Acc, e{side}, end{side}, neighbors{side}, {sent})
+e{side} = end{side}
+"""
+
+
 def begin_lines(num_sides: int) -> str:
     """The lines before the first row of a chunk, which `row_lines` needs."""
     return "\n".join(f"e{side} = offsets{side}[cuts[chunk]]" for side in range(num_sides))
 
 
-def row_lines(program: KernelProgram, side: int, prefetches: bool) -> str:
-    """The loop over the row of u, which begins where the row before ended."""
+def row_lines(program: KernelProgram, side: int, prefetches: bool, varies: bool) -> str:
+    """The loop over the row of u, which begins where the row before ended; `varies` as `lengths_vary` says."""
     edge = f"e{side}"
+    if _is_sum_of_floats(program) and not prefetches:
+        return _SUM.format(side=side, varies=varies, sent=_sent_array(program)).strip("\n")
     make, reduce = _make(program, side, edge), block(REDUCE[program.reduce], 1)
 
     def loop(prefetch: str) -> str:
@@ -93,6 +103,11 @@ def _make(program: KernelProgram, side: int, edge: str) -> str:
     for name in program.field_dtypes:
         names |= {name: f"F_{name}[v]", f"target_{name}": f"F_{name}[u]"}
     return f"m = Message({program.text_of_call('message', names)})"
+
+
+def _is_sum_of_floats(program: KernelProgram) -> bool:
+    """Whether messages are added that were made before."""
+    return program.is_message_per_vertex and program.reduce in ("sum", "mean") and program.message_dtype.kind == "f"
 
 
 def _sent_array(program: KernelProgram) -> str:

@@ -34,6 +34,7 @@ from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, li
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
+from tgraph.kernels.cpu.neighbor_sums import lengths_vary
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import MIN_WORK_PER_THREAD, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
@@ -145,11 +146,13 @@ _NEXT_STEP = {
 }
 
 
-def _write_text(program: KernelProgram, num_sides: int, prefetches: bool, cell_bits: int, steps: str) -> str:
+def _write_text(
+    program: KernelProgram, num_sides: int, prefetches: bool, varies: bool, cell_bits: int, steps: str
+) -> str:
     """Return the kernel; `cell_bits` are those of a cell of rows with gaps, 0 = without gaps."""
     accelerates = steps == "accelerated"
     gapped = cell_bits > 0
-    rows_of = partial(gather_lines, gapped=True) if gapped else row_lines
+    rows_of = partial(gather_lines, gapped=True) if gapped else partial(row_lines, varies=varies)
     new_arrays = [f"N_{name}" for name in program.updated] if has_new_fields(program) else []
     parts = ("places" if gapped else "offsets", "neighbors", *program.edge_arrays)
     rows = [f"{part}{side}" for side in range(num_sides) for part in parts]
@@ -339,7 +342,9 @@ class _Sweeps:
         num_vertices = sides[0].rows[0].size - 1
         prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
         cell_bits = sides[0].rows[1].dtype.itemsize * 8 if isinstance(sides[0], GappedSide) else 0
-        self._worker = load_kernel(_write_text(program, len(sides), prefetches, cell_bits, steps)).worker
+        varies = not prefetches and any(lengths_vary(side.rows[0]) for side in sides)
+        text = _write_text(program, len(sides), prefetches, varies, cell_bits, steps)
+        self._worker = load_kernel(text).worker
         self._fields = fields
         work = sum(int(side.rows[0][-1]) for side in sides) + num_vertices
         self._size = team_size(work)
