@@ -16,7 +16,7 @@ from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class, units_for
 from tgraph.kernels.cpu.prefetch import prefetch
 from tgraph.kernels.cpu.row_writes import NEW_CELL, write_row
-from tgraph.kernels.cpu.team import JIT
+from tgraph.kernels.cpu.team import BORROWING, JIT
 
 CHUNK = 128  # rows that a thread takes at a time
 
@@ -37,9 +37,11 @@ def change_rows(
     `came` is 1 where an arc is new, and `NEW_CELL` where it needs a cell. `new_units[r]` is the size of the block that
     a row needs, whose new arcs are not written yet; 0 = the row is done. One thread per row; then rank 0 lists.
     """
+    found, sizes = np.empty(2 * GROUP, np.uint64), np.empty(2 * GROUP, np.uint64)
+    searching = np.empty(2 * GROUP, np.int64)
     _change_all(
         shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
-        new_units, places, place_words, capacities, cells, cell_weights,
+        new_units, places, place_words, capacities, cells, cell_weights, found, sizes, searching,
     )  # fmt: skip
     meet(shared, 1, size)
     if rank == 0:
@@ -49,14 +51,12 @@ def change_rows(
         _list_movers(shared, new_units, movers)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _change_all(
     shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
-    new_units, places, place_words, capacities, cells, cell_weights,
+    new_units, places, place_words, capacities, cells, cell_weights, found, sizes, searching,
 ):  # fmt: skip
     """Take rows until all are taken."""
-    found, sizes = np.empty(2 * GROUP, np.uint64), np.empty(2 * GROUP, np.uint64)
-    searching = np.empty(2 * GROUP, np.int64)
     while True:
         first = fetch_add(shared, TAKEN, CHUNK)
         if first >= rows.size - 1:
@@ -98,7 +98,7 @@ def _change_all(
                 )  # fmt: skip
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _ask_for_gaps(begin, end, sources, kinds, places, capacities, cells, cell_weights):
     """Ask for the cells behind rows in which something is inserted."""
     for k in range(begin, end):
@@ -111,7 +111,7 @@ def _ask_for_gaps(begin, end, sources, kinds, places, capacities, cells, cell_we
                 prefetch(cell_weights, gap)
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _finish_row(u, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights):
     """Write the new arcs of a row if there is room in its block; otherwise return how many units it needs."""
     used, deleted = np.int64(places[u, USED]), np.int64(places[u, DEAD])
@@ -123,7 +123,7 @@ def _finish_row(u, count, k, k_end, targets, weights, came, places, capacities, 
     return 0
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _change_single(
     u, i, end, in_order, in_tail, targets, weights, kinds, replace, writes, outcomes, gone, came, old_weights, places,
     cells, cell_weights,
@@ -173,7 +173,7 @@ def _change_single(
         cell_weights[cell] = weights[chosen]
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _change_parallel(
     u, i, end, in_order, in_tail, targets, weights, kinds, writes, outcomes, gone, came, old_weights, places, cells,
     cell_weights,
@@ -201,7 +201,7 @@ def _change_parallel(
             places[u, DEAD] += 1
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _lightest(cells, cell_weights, e, last, target, dead, best):
     """Return the place of the lightest arc to a target, `best` among them, and how many there are from e on."""
     count = 0
@@ -218,7 +218,7 @@ def _lightest(cells, cell_weights, e, last, target, dead, best):
     return best, count
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _list_changes(
     shared, sources, targets, weights, order, outcomes, gone, came, old_weights, as_given, new_ends, new_weights
 ):
@@ -239,7 +239,7 @@ def _list_changes(
     shared[NUM_GONE], shared[NUM_NEW] = num_gone, num_new
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _list_movers(shared, new_units, movers):
     """Write which rows need another block."""
     num_movers = num_units = 0

@@ -11,14 +11,14 @@ from numba import njit
 
 from tgraph.kernels.cpu.gapped_layout import ORDERED, START, UNIT, USED, dead_bit
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.team import JIT
+from tgraph.kernels.cpu.team import BORROWING
 
 GROUP = 32  # arcs that are looked up together
 FEW = np.uint64(16)  # cells that are compared without a search
 ONE = np.uint64(1)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def look_up(begin, end, sources, targets, places, place_words, cells, cell_weights, found, sizes, searching):
     """Find where the targets of arcs begin to end are, or would be, in both parts of their rows.
 
@@ -55,7 +55,7 @@ def look_up(begin, end, sources, targets, places, place_words, cells, cell_weigh
             prefetch(cell_weights, found[lane])
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _ask(cells, first, size):
     """Ask for the cells that a search among `size` cells reads next; return 1 if that is a step, 0 if it is the end."""
     if size > FEW:

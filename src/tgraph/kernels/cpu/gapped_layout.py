@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from tgraph.kernels.cpu.team import JIT, part
+from tgraph.kernels.cpu.team import BORROWING, part
 
 UNIT = 4  # cells
 NUM_SIZES = 128  # of blocks
 START, USED, ORDERED, DEAD = 0, 1, 2, 3  # columns of `places`
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def size_class(units):
     """Return the number and the size of the smallest kind of block that has `units` (1 or more)."""
     if units <= 8:
@@ -31,13 +31,13 @@ def size_class(units):
     return number, size
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def units_for(num_cells):
     """Return how many units a row of so many cells gets, its gap included."""
     return (num_cells + (num_cells >> 4) + UNIT - 1) // UNIT
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def lay_out(offsets, places, capacities):
     """Write the places of rows that begin anew, one behind the other; return how many units they take."""
     next_unit = 0
@@ -52,7 +52,7 @@ def lay_out(offsets, places, capacities):
     return next_unit
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def spread_rows(rank, size, offsets, neighbors, weights, places, cells, cell_weights):
     """Copy compressed rows to their places."""
     first, last = part(rank, size, places.shape[0])
@@ -64,7 +64,7 @@ def spread_rows(rank, size, offsets, neighbors, weights, places, cells, cell_wei
                 cell_weights[start + k] = weights[offsets[u] + k]
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def copy_rows(rank, size, places, cells, cell_weights, offsets, neighbors, weights):
     """Write every row without gaps. One thread per row."""
     first, last = part(rank, size, places.shape[0])
@@ -72,7 +72,7 @@ def copy_rows(rank, size, places, cells, cell_weights, offsets, neighbors, weigh
         copy_row(u, places, cells, cell_weights, offsets[u], neighbors, weights)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def copy_row(u, places, cells, cell_weights, to, neighbors, weights):
     """Write a row without deleted ones from `to` on, its two parts merged; `weights` may be empty."""
     dead = dead_bit(cells)
@@ -91,7 +91,7 @@ def copy_row(u, places, cells, cell_weights, to, neighbors, weights):
             to += np.uint64(1)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def dead_bit(cells):
     """Return the bit of a deleted neighbour, in the type of cells."""
     return cells.dtype.type(1) << cells.dtype.type(cells.itemsize * 8 - 1)

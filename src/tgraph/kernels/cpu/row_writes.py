@@ -10,7 +10,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class
-from tgraph.kernels.cpu.team import JIT
+from tgraph.kernels.cpu.team import BORROWING, JIT
 
 SHORT_TAIL = 16  # cells
 CHUNK = 16  # rows that a thread takes at a time
@@ -18,7 +18,7 @@ NEW_CELL = 3  # how an arc comes that has no cell yet
 TAKEN = 8  # in `shared`, whose first word is the barrier's
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def move_rows(
     rank, size, shared, sources, targets, weights, rows, came, movers, new_units, moves, places, capacities, cells,
     cell_weights, free, end,
@@ -47,7 +47,7 @@ def move_rows(
         _leave_blocks(moves, cells, free)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _find_blocks(sources, rows, movers, new_units, places, capacities, cells, free, end, moves):
     """Choose a block for every row that needs one; `moves` gets its old start and units."""
     for m in range(movers.size):
@@ -63,7 +63,7 @@ def _find_blocks(sources, rows, movers, new_units, places, capacities, cells, fr
         places[u, START], capacities[u] = start, units
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def _leave_blocks(moves, cells, free):
     """Put the blocks that rows have left into the lists of free ones."""
     for m in range(moves.shape[0]):
@@ -74,7 +74,7 @@ def _leave_blocks(moves, cells, free):
             free[number] = start + 1
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def write_row(u, old, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights):
     """Write the `count` new arcs among the mutations k to k_end into a row, which was at cell `old`; -1 = it stays."""
     start, used = np.int64(places[u, START]) * UNIT, np.int64(places[u, USED])
@@ -88,10 +88,7 @@ def write_row(u, old, count, k, k_end, targets, weights, came, places, capacitie
             )  # fmt: skip
             places[u, USED] += count
             return
-        source = cells[start : start + used].copy()
-        source_weights = cell_weights[start : start + used].copy() if weights.size else cell_weights
-        _merge_row(0, ordered, used, source, source_weights, k, k_end, targets, weights, came, start, cells,
-                   cell_weights)  # fmt: skip
+        _merge_in_place(start, ordered, used, k, k_end, targets, weights, came, cells, cell_weights)
     else:
         _merge_row(old, ordered, used, cells, cell_weights, k, k_end, targets, weights, came, start, cells,
                    cell_weights)  # fmt: skip
@@ -99,7 +96,7 @@ def write_row(u, old, count, k, k_end, targets, weights, came, places, capacitie
     places[u, USED], places[u, ORDERED], places[u, DEAD] = total, total, 0
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_weights):
     """Merge the new arcs among the mutations up to k into the ordered cells first to last, from the back."""
     dead = dead_bit(cells)
@@ -122,7 +119,17 @@ def _merge_into_tail(first, last, count, k, targets, weights, came, cells, cell_
         to -= 1
 
 
-@njit(**JIT)
+@njit(**JIT, _nrt=True)
+def _merge_in_place(start, ordered, used, k, k_end, targets, weights, came, cells, cell_weights):
+    """Write a row anew where it is, from a copy."""
+    source = cells[start : start + used].copy()
+    source_weights = cell_weights[start : start + used].copy() if weights.size else cell_weights
+    _merge_row(
+        0, ordered, used, source, source_weights, k, k_end, targets, weights, came, start, cells, cell_weights
+    )  # fmt: skip
+
+
+@njit(**BORROWING)
 def _merge_row(
     old, ordered, used, source, source_weights, k, k_end, targets, weights, came, to, cells, cell_weights
 ):  # fmt: skip

@@ -23,6 +23,7 @@ from tgraph.config import config
 from tgraph.runtime.protocol import Array
 
 JIT = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
+BORROWING = {**JIT, "_nrt": False}  # makes no arrays: it need not count who uses those it is given, which takes longest
 
 SECONDS_BETWEEN_LOOKS = 0.05
 MIN_WORK_PER_THREAD = 50_000  # below this many edges a second thread costs more than it brings

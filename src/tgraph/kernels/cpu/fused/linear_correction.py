@@ -41,7 +41,7 @@ DEAD = Cell(1 << (np.iinfo(Cell).bits - 1))
 
 {functions}
 
-@njit(**JIT)
+@njit(**BORROWING)
 def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partials, totals, amounts, residuals, times,
            sent, pending{rows}{fields}{constants}):
     meeting = 1

@@ -27,7 +27,7 @@ DEAD = Cell(1 << (np.iinfo(Cell).bits - 1))
 
 {functions}
 
-@njit(**JIT)
+@njit(**BORROWING)
 def follow(pending, senders, gone_from, gone_to, new_from, new_to{arc_weights}{sides}{fields}{old_fields}{constants}):
     for v in range(pending.size):
         F_{main}[v] -= pending[v]

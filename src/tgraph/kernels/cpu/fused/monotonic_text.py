@@ -26,13 +26,13 @@ NOBODY, DEAD = Cell(np.iinfo(Cell).max), Cell(1 << (np.iinfo(Cell).bits - 1))
 
 {functions}
 
-@njit(**JIT)
+@njit(**BORROWING)
 def take(shared, phase, limit):
     first = fetch_add(shared, TAKEN + 8 * (phase & 3), CHUNK)
     return first, min(first + CHUNK, limit)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def end_phase(rank, size, shared, meeting, phase):
     meeting = meet(shared, meeting, size)
     if rank == 0:
@@ -40,7 +40,7 @@ def end_phase(rank, size, shared, meeting, phase):
     return meeting, phase + 1
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def note(v, states, listed, old_values, values, shared):
     if not fetch_or(states, v, TOUCHED) & TOUCHED:
         place = fetch_add(shared, LISTED, 1)
@@ -48,7 +48,7 @@ def note(v, states, listed, old_values, values, shared):
         old_values[place] = values[v]
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def hangs_elsewhere(u, v, parents, states):
     for _ in range(STEPS):
         if u == v or states[u] & DOUBTFUL:
@@ -59,7 +59,7 @@ def hangs_elsewhere(u, v, parents, states):
     return False
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def offer(v, m, u, sent, locks, states, parents, listed, old_values, queue, values, improves, shared):
     while not compare_swap(locks, v & LOCKS, np.int64(0), np.int64(1)):
         relax()
@@ -77,7 +77,7 @@ def offer(v, m, u, sent, locks, states, parents, listed, old_values, queue, valu
         queue[fetch_add(shared, NEXT, 1)] = Cell(v)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}, locks, states, parents,
            starts, begins, improves, doubts, more_doubts, invalid, listed, old_values, active, coming
            {sides}, values{constants}):
@@ -218,7 +218,7 @@ def update(rank, size, shared, gone_from, gone_to, new_from, new_to{new_weights}
             states[np.uint64(listed[i])] = np.uint8(0)
 
 
-@njit(**JIT)
+@njit(**BORROWING)
 def attach(rank, size, shared, num_active, parents, starts, improves, active, coming{sides}, values{constants}):
     meeting, phase, followed = 1, 0, 0
     {no_reads}
