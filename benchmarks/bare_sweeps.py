@@ -17,18 +17,18 @@ from numba import njit
 
 import tgraph as tg
 from tgraph.kernels.cpu.csr import row_part
-from tgraph.kernels.cpu.neighbor_sums import sum_row
+from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_row
 from tgraph.kernels.cpu.team import JIT, as_unsigned, run_team, team_size
 
 ONE = np.uint64(1)
 
 
 @njit(**JIT)
-def sum_all(rank, size, offsets, neighbors, sent, sums):
+def sum_all(rank, size, varies, offsets, neighbors, sent, sums):
     """Writes the sums of the thread's rows."""
     first, last = row_part(rank, size, offsets)
     for row in range(first, last):
-        sums[row] = sum_row(offsets[row], offsets[row + ONE], neighbors, sent)
+        sums[row] = sum_row(varies, np.float64, offsets[row], offsets[row + ONE], neighbors, sent)
 
 
 def sweep_of(graph: tg.Graph, dtype: str) -> Callable[[], None]:
@@ -36,7 +36,7 @@ def sweep_of(graph: tg.Graph, dtype: str) -> Callable[[], None]:
     offsets, neighbors, _ = graph.adjacency("in").to_numpy()
     sent, sums = np.random.default_rng(1).random(graph.num_vertices).astype(dtype), np.empty(graph.num_vertices)
     size, rows = team_size(graph.num_arcs), (as_unsigned(offsets), as_unsigned(neighbors))
-    return lambda: run_team(sum_all, size, *rows, sent, sums)
+    return lambda: run_team(sum_all, size, lengths_vary(offsets), *rows, sent, sums)
 
 
 def main() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
-from torch.nn import functional
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.nn.block import Block
+from tgraph.nn.dense import multiplied
 from tgraph.nn.placement import AGGREGATE_FIRST, BACKWARD, FORWARD, Layer, Placement, Sizes
 from tgraph.nn.pull_functions import weight_gradients
 from tgraph.nn.rows import Rows
@@ -85,11 +85,11 @@ class AggregateAndCombine(Function):
         started = _seconds(ctx, x)
         if ctx.plan.forward == AGGREGATE_FIRST:
             sums = _aggregated(ctx, scales, x, row_ids)
-            new = functional.linear(sums, weight, bias)
+            new = multiplied(sums, weight.t(), bias=bias)
             kept = (sums if needs_weight else None, x if needs_scales else None)
         else:
             rows = x if row_ids is None else x.index_select(0, row_ids)
-            combined = functional.linear(rows, weight)
+            combined = multiplied(rows, weight.t())
             new = _aggregated(ctx, scales, combined, None)
             if bias is not None:
                 new += bias
@@ -120,11 +120,11 @@ def _after_aggregating(ctx: Any, gradients: Tensor) -> Gradients:
     weight, scales, sums, x = ctx.saved_tensors
     layer: Layer = ctx.layer
     new_x = new_scales = None
-    new_weight = gradients.t() @ sums if layer.needs_parameters else None
+    new_weight = multiplied(gradients, sums, is_transposed=True) if layer.needs_parameters else None
     if ctx.plan.backward != AGGREGATE_FIRST:
-        new_x = _summed(ctx, scales, _averaged(ctx, gradients)) @ weight
+        new_x = multiplied(_summed(ctx, scales, _averaged(ctx, gradients)), weight)
     elif layer.needs_embeddings or layer.needs_edge_weights:
-        wide = _averaged(ctx, gradients @ weight)
+        wide = _averaged(ctx, multiplied(gradients, weight))
         new_x = _summed(ctx, scales, wide) if layer.needs_embeddings else None
         if layer.needs_edge_weights:
             new_scales = weight_gradients(ctx.block, x.unsqueeze(1), ctx.row_ids, wide.unsqueeze(1))
@@ -139,8 +139,8 @@ def _after_combining(ctx: Any, gradients: Tensor) -> Gradients:
     narrow = _averaged(ctx, gradients)
     if layer.needs_embeddings or layer.needs_parameters:
         sums = _summed(ctx, scales, narrow)
-        new_x = sums @ weight if layer.needs_embeddings else None
-        new_weight = sums.t() @ rows if layer.needs_parameters else None
+        new_x = multiplied(sums, weight) if layer.needs_embeddings else None
+        new_weight = multiplied(sums, rows, is_transposed=True) if layer.needs_parameters else None
     if layer.needs_edge_weights:
         new_scales = weight_gradients(ctx.block, combined.unsqueeze(1), None, narrow.unsqueeze(1))
     return new_x, new_weight, new_scales

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.prefetch import MANY_BYTES
-from tgraph.kernels.cpu.team import JIT
+from tgraph.kernels.cpu.team import BORROWING, JIT
 from tgraph.runtime.protocol import Array
 
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -54,7 +54,7 @@ def masked(typing_context, value, mask):
     return value(value, mask), codegen
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def sum_row(varies, dtype, first, last, neighbors, sent):
     """Return the sum of `sent`, float64 or float32, over some edges; it is made in `dtype`, one of the two.
 
@@ -81,7 +81,7 @@ def sum_row(varies, dtype, first, last, neighbors, sent):
     return total
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def _sum_of_three(dtype, first, place, neighbors, sent):
     """Return the sum over three edges, without those that the masks from `place` on take away."""
     left = dtype(masked(sent[neighbors[first]], KEPT[place]))
@@ -89,7 +89,7 @@ def _sum_of_three(dtype, first, place, neighbors, sent):
     return left + middle + dtype(masked(sent[neighbors[first + TWO]], KEPT[place + TWO]))
 
 
-@njit(**JIT, forceinline=True)
+@njit(**BORROWING, forceinline=True)
 def sum_weighted_row(varies, first, last, neighbors, weights, factor, sent):
     """Return `factor` times the sum of `sent` over some edges, each times its weight; without weights as `sum_row`.
 
@@ -111,7 +111,5 @@ def sum_pieces(size, shared, meeting, counter, pieces, neighbors, weights, facto
         piece = fetch_add(shared, counter, 1)
         if piece >= num_pieces:
             return meet(shared, meeting, size)
-        partials[piece] = sum_weighted_row(
-            False, pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent
-        )
+        partials[piece] = sum_weighted_row(False, pieces[piece, 2], pieces[piece, 3], neighbors, weights, factor, sent)
     return meeting
