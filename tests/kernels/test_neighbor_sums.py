@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 
 import tgraph as tg
-from tgraph.kernels.cpu.neighbor_sums import MANY_BYTES, lengths_vary, sum_row
+from tgraph.kernels.cpu.neighbor_sums import BEYOND_CACHE, lengths_vary, sum_row
 from tgraph.kernels.cpu.team import JIT
 
 ONE = np.uint64(1)
@@ -20,7 +20,7 @@ def sum_rows(varies, offsets, neighbors, sent, sums):
         sums[row] = sum_row(varies, np.float64, offsets[place], offsets[place + ONE], neighbors, sent)
 
 
-@pytest.mark.parametrize("count", [20, MANY_BYTES // 4], ids=["in the cache", "beyond it"])
+@pytest.mark.parametrize("count", [20, BEYOND_CACHE // 4], ids=["in the cache", "beyond it"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("varies", [False, True], ids=["same lengths", "other lengths"])
 def test_rows_of_any_length_are_summed(varies, dtype, count):

@@ -90,7 +90,7 @@ MAKERS = {"swaps": Heat, "in place": lambda: PageRank(0.85, 1e-12), "at once": A
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_asking_for_memory_ahead_changes_no_bit(monkeypatch, make):
     graph = graph_for("numpy")
-    monkeypatch.setattr(pull, "MANY_BYTES", 0)
+    monkeypatch.setattr(pull, "BEYOND_CACHE", 0)
     found = set()
     for asks in ("False", "True", "iteration % 2 == 0"):
         monkeypatch.setattr(pull, "ASKS", asks)

@@ -112,7 +112,7 @@ class HitsRun:
         return advance_traced(_iterate, self._size, limit, tolerance, arguments, watch)
 
 
-def _cut(rows: Rows | LayeredSide) -> tuple[Array, ...]:
+def _cut(rows: Rows | LayeredSide) -> tuple[Any, ...]:
     """Return what a sweep takes: rows, chunks of vertices, pieces of long rows, the order of rows, if lengths vary.
 
     The order is that of vertices, none where they are taken as they are, and then that of virtual vertices.

@@ -20,7 +20,7 @@ from tgraph.kernels.cpu.atomics import pointer_to, trailing_zeros
 from tgraph.kernels.cpu.team import JIT
 
 AHEAD = 32  # edges
-MANY_BYTES = 1 << 24  # of values, which are not in the cache then: from here on it may pay
+MANY_BYTES = 1 << 23  # of values from which it may pay
 WORTH_IT = 0.9  # of the time without it: less is noise
 TRIES = 5  # of either way, where work comes in parts
 

@@ -34,8 +34,7 @@ from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, Side, block, li
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import START, UNIT, USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
-from tgraph.kernels.cpu.neighbor_sums import lengths_vary
-from tgraph.kernels.cpu.prefetch import MANY_BYTES
+from tgraph.kernels.cpu.neighbor_sums import BEYOND_CACHE, lengths_vary
 from tgraph.kernels.cpu.team import MIN_WORK_PER_THREAD, team_size
 from tgraph.kernels.cpu.watch import DONE, Watch
 from tgraph.runtime.protocol import Array
@@ -340,7 +339,7 @@ class _Sweeps:
         steps: str,
     ) -> None:
         num_vertices = sides[0].rows[0].size - 1
-        prefetches = num_vertices * program.message_dtype.itemsize >= MANY_BYTES
+        prefetches = num_vertices * program.message_dtype.itemsize >= BEYOND_CACHE
         cell_bits = sides[0].rows[1].dtype.itemsize * 8 if isinstance(sides[0], GappedSide) else 0
         varies = not prefetches and any(lengths_vary(side.rows[0]) for side in sides)
         text = _write_text(program, len(sides), prefetches, varies, cell_bits, steps)
