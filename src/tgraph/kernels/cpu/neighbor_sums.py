@@ -2,10 +2,10 @@
 
 A processor guesses where a row ends, and where the lengths of rows vary it guesses wrong about once per row, which
 takes as long as several additions. So there the edges of a row beyond a multiple of four are added without a branch:
-three are read in any case, and the bits of those that belong to the next row are masked. These sums alone became 1.2 to
-1.5 times as fast on R-MAT 20, Slashdot, roads and web pages. Where most rows have the same length the guesses are right,
-and reading more would cost a third of the time on a grid. Where the values are not in the cache guesses do not matter;
-reading on beyond the end of a row by mistake even brings what the next one needs.
+three are read in any case, and the bits of those that belong to the next row are masked. These sums alone became 1.2
+to 1.5 times as fast on R-MAT 20, Slashdot, roads and web pages. Where most rows have the same length the guesses are
+right, and reading more would cost a third of the time on a grid. Where the values are not in the cache guesses do not
+matter; reading on beyond the end of a row by mistake even brings what the next one needs.
 """
 
 from __future__ import annotations
