@@ -151,7 +151,7 @@ def test_a_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.undo()
         found = run(2, 9, opened)
     assert found.iterations == 9
-    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-16)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-13, atol=0)  # sums in another order than in memory
 
 
 def test_what_is_not_streamed_says_so() -> None:

@@ -38,7 +38,8 @@ with tg.distributed(timeout_seconds=60) as group:
         print(f"rank {group.rank}: {name} took {peak:,} bytes of {memory:,}", flush=True)
         assert peak <= memory + SLACK_BYTES, (name, peak, memory)
         expected = np.load(Path(file).with_name(f"{name}.npy"))[graph.first : graph.first + graph.num_own]
-        np.testing.assert_allclose(np.asarray(found.values), expected, rtol=0, atol=1e-15)
+        # sums of up to some thousand neighbours, added in another order than in memory
+        np.testing.assert_allclose(np.asarray(found.values), expected, rtol=1e-12, atol=0)
         del graph, found
     if group.rank == 0:
         print("streamed answers are right on", group.size)
