@@ -19,6 +19,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.counter_random import STEP
+from tgraph.kernels.cpu.shares import take
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped
 from tgraph.runtime.protocol import Array
@@ -332,10 +333,10 @@ def _sweep(
     vertices, edges, changed, changed_edges = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     num_vertices = np.uint64(labels.size)
     total = np.int64(labels.size + out_targets.size + in_sources.size)
-    while True:
-        start = fetch_add(shared, COUNTERS, chunk)
-        if start >= total or is_stopped(shared):
-            break
+    count = (total + chunk - 1) // chunk
+    place, owner = take(shared, 0, rank, size, count, rank)
+    while place < count and not is_stopped(shared):
+        start = place * chunk
         begin = _vertex_at(out_offsets, in_offsets, np.uint64(start))
         end = num_vertices
         if start + chunk < total:
@@ -352,6 +353,7 @@ def _sweep(
         vertices, edges = vertices + short[0] + long[0], edges + short[1] + long[1]
         changed, changed_edges = changed + new[0], changed_edges + new[1]
         fetch_add(shared, DONE, np.int64(end - begin))
+        place, owner = take(shared, 0, rank, size, count, owner)
     meeting = 1
     for hub in range(hubs.size):
         vertex = hubs[hub]

@@ -26,6 +26,7 @@ from tgraph.kernels.cpu.coded_edges import (
     window_end,
 )
 from tgraph.kernels.cpu.fused.blocks import Block
+from tgraph.kernels.cpu.shares import take
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, brief_team_size, is_stopped, run_briefly
 from tgraph.runtime.protocol import Array
@@ -194,15 +195,15 @@ def _connect(rank, size, shared, offsets, neighbors, labels, is_symmetric):
         shared[_LARGEST] = np.int64(_most_frequent(labels))
     meeting = meet(shared, meeting, size)
     largest = labels.dtype.type(shared[_LARGEST])
-    while True:
-        chunk = fetch_add(shared, COUNTERS, CHUNK)
-        if chunk >= num_vertices or is_stopped(shared):
-            break
-        for vertex in range(np.uint64(chunk), np.uint64(min(chunk + CHUNK, num_vertices))):
+    num_chunks = (num_vertices + CHUNK - 1) // CHUNK
+    chunk, owner = take(shared, 0, rank, size, num_chunks, rank)
+    while chunk < num_chunks and not is_stopped(shared):
+        for vertex in range(np.uint64(chunk * CHUNK), np.uint64(min((chunk + 1) * CHUNK, num_vertices))):
             if is_symmetric and labels[vertex] == largest:
                 continue
             for edge in range(offsets[vertex] + skipped, offsets[vertex + one]):
                 _link(vertex, neighbors[edge], labels)
         fetch_add(shared, DONE, CHUNK)
+        chunk, owner = take(shared, 0, rank, size, num_chunks, owner)
     meeting = meet(shared, meeting, size)
     _compress(np.uint64(first), np.uint64(last), labels)

@@ -33,6 +33,7 @@ from tgraph.kernels.cpu.fused.layers import LayeredSide
 from tgraph.kernels.cpu.fused.pull import advance_traced
 from tgraph.kernels.cpu.lanczos import BESIDE, DIAGONAL, LENGTH, SHARE, first_eigenvector
 from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_pieces, sum_weighted_row
+from tgraph.kernels.cpu.shares import begin_turn, take
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -42,7 +43,7 @@ FEWEST_VECTORS, MOST_VECTORS = 3, 8  # of a cycle; more than the fewest where bo
 SAFE_PART = 0.25  # of the tolerance: what a cycle should reach to be ended, for its products are rounded
 SHORT_CHANGE = 1e-3  # of the hubs in the first iteration of a cycle, from which on the others read float32
 ROUNDING = 2.0**-22  # of the change at the beginning of a cycle: less is not to be had from products in float32
-NUM_COUNTERS = 6  # of an iteration: chunks, pieces and virtual chunks of both sweeps
+NUM_COUNTERS = 4  # of an iteration: pieces and virtual chunks of both sweeps
 HALT = COUNTERS + 2 * 8 * NUM_COUNTERS
 INWARD, OUTWARD, COMPARED, HUBS = range(4)  # what is summed over; nobody reads one of them while another writes it
 TOTALS, SQUARES, SIZES, CHANGES = range(4)  # sums of values, of their squares, of their absolute values; of changes
@@ -143,7 +144,7 @@ def _iterate(
     _begin_cycle(small, sums[HUBS], outward)
     for iteration in range(limit):
         counters = COUNTERS + 8 * NUM_COUNTERS * (iteration % 2)
-        work = size, shared, counters, inward, outward, partials, sums
+        work = (rank, size, shared), 2 * iteration, counters, inward, outward, partials, sums
         if step == 0:
             meeting = _multiply_hubs(work, meeting, scale, small, hubs, authorities, vectors[0])
         elif reads_short:
@@ -197,9 +198,10 @@ def _begin_cycle(small, sums, side):
 @njit(**WITHIN)
 def _multiply_hubs(work, meeting, scale, small, hubs, authorities, vector):
     """The first step of a cycle: as `_multiply_vector`, but the vector still has its share of the hubs."""
-    size, shared, counters, _, outward, partials, sums = work
+    team, turn, counters, _, outward, partials, sums = work
     meeting = _collect_authorities(work, meeting, scale, np.int64(0), small, hubs, authorities)
-    return _collect(size, shared, meeting, counters + 24, outward, scale, authorities, vector, partials, sums[OUTWARD])
+    written = sums[OUTWARD]
+    return _collect(team, turn + 1, meeting, counters + 16, outward, scale, authorities, vector, partials, written)
 
 
 @njit(**WITHIN)
@@ -208,33 +210,34 @@ def _multiply_vector(work, meeting, scale, step, small, sent, hubs, vectors, sho
 
     `sent` is where the hubs of this step are read, and where the authorities between the two sweeps are.
     """
-    size, shared, counters, _, outward, partials, sums = work
+    team, turn, counters, _, outward, partials, sums = work
     meeting = _collect_authorities(work, meeting, scale, step, small, sent[0], sent[1])
     own, before = vectors[step - 1], hubs if step == 1 else vectors[step - 2]
     own_share = small[DIAGONAL, step] / max(small[LENGTH, step], TINY)
     before_share = small[BESIDE, step - 1] / max(small[LENGTH, step - 1], TINY)
     known, written = (own, own_share, before, before_share), sums[OUTWARD]
     return _collect_vector(
-        size, shared, meeting, counters + 24, outward, scale, sent[1], known, vectors[step], short, partials, written
+        team, turn + 1, meeting, counters + 16, outward, scale, sent[1], known, vectors[step], short, partials, written
     )
 
 
 @njit(**WITHIN)
 def _collect_authorities(work, meeting, scale, step, small, hubs, authorities):
     """Writes authorities, what reaches them of the hubs of this step, and the diagonal of this step."""
-    size, shared, counters, inward, _, partials, sums = work
+    team, turn, counters, inward, _, partials, sums = work
     factor = scale / max(small[LENGTH, step], TINY)
-    meeting = _collect(size, shared, meeting, counters, inward, factor, hubs, authorities, partials, sums[INWARD])
+    meeting = _collect(team, turn, meeting, counters, inward, factor, hubs, authorities, partials, sums[INWARD])
     small[DIAGONAL, step] = _in_order(sums[INWARD, SQUARES], inward)
     return meeting
 
 
 @njit(**JIT)
-def _collect(size, shared, meeting, counters, side, factor, sent, received, partials, sums):
+def _collect(team, turn, meeting, counters, side, factor, sent, received, partials, sums):
     """Writes received[u], `factor` times the sum of `sent` over the row of u, and sums of each chunk; then meets."""
-    cuts, order = side[3], side[6]
+    cuts, order, (rank, size, shared) = side[3], side[6], team
     meeting = _collect_ahead(size, shared, meeting, counters, side, factor, sent, partials)
-    chunk = fetch_add(shared, counters, 1)
+    begin_turn(shared, turn, rank, size)
+    chunk, owner = take(shared, turn, rank, size, cuts.size - 1, rank)
     while chunk < cuts.size - 1:
         _sum_rows(chunk, side, factor, sent, partials, received)
         total, squares = 0.0, 0.0
@@ -243,21 +246,22 @@ def _collect(size, shared, meeting, counters, side, factor, sent, received, part
             total += value
             squares += value * value
         sums[TOTALS, chunk], sums[SQUARES, chunk] = total, squares
-        chunk = fetch_add(shared, counters, 1)
+        chunk, owner = take(shared, turn, rank, size, cuts.size - 1, owner)
     return meet(shared, meeting, size)
 
 
 @njit(**JIT)
-def _collect_vector(size, shared, meeting, counters, side, factor, sent, known, new, short, partials, sums):
+def _collect_vector(team, turn, meeting, counters, side, factor, sent, known, new, short, partials, sums):
     """Writes new[u], as `_collect` but without its shares of two known vectors, the same in short, and sums."""
-    cuts, order = side[3], side[6]
+    cuts, order, (rank, size, shared) = side[3], side[6], team
     own, own_share, before, before_share = known
     meeting = _collect_ahead(size, shared, meeting, counters, side, factor, sent, partials)
-    chunk = fetch_add(shared, counters, 1)
+    begin_turn(shared, turn, rank, size)
+    chunk, owner = take(shared, turn, rank, size, cuts.size - 1, rank)
     while chunk < cuts.size - 1:
         _sum_rows(chunk, side, factor, sent, partials, new)
         _subtract(chunk, cuts, order, own, own_share, before, before_share, new, short, sums)
-        chunk = fetch_add(shared, counters, 1)
+        chunk, owner = take(shared, turn, rank, size, cuts.size - 1, owner)
     return meet(shared, meeting, size)
 
 
@@ -281,8 +285,8 @@ def _subtract(chunk, cuts, order, own, own_share, before, before_share, new, sho
 def _collect_ahead(size, shared, meeting, counters, side, factor, sent, partials):
     """Writes what rows need: sent[u] of virtual vertices, and partials, the pieces of long rows."""
     neighbors, weights, pieces = side[1], side[2], side[4]
-    meeting = _collect_virtual(size, shared, meeting, counters + 16, side, sent)
-    return sum_pieces(size, shared, meeting, counters + 8, pieces, neighbors, weights, factor, sent, partials)
+    meeting = _collect_virtual(size, shared, meeting, counters + 8, side, sent)
+    return sum_pieces(size, shared, meeting, counters, pieces, neighbors, weights, factor, sent, partials)
 
 
 @njit(**JIT)

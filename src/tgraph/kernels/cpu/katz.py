@@ -25,11 +25,12 @@ from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.momentum import new_course, next_omega
 from tgraph.kernels.cpu.fused.pull import advance_traced
 from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_row
+from tgraph.kernels.cpu.shares import begin_turn, take
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
 
-HALT = COUNTERS + 8 * 6  # two words, behind three sets of two counters
+HALT = COUNTERS + 8 * 3  # two words, behind three counters
 LEAST = 1e-30  # what is lacking below this is nothing: scores are 1 or more, and float32 ends at 1e-38
 TINY = float(np.finfo(np.float64).tiny)  # avoids a division by a beta of 0
 ONE = np.uint64(1)
@@ -89,17 +90,16 @@ def _iterate(
         _begin(rank, size, rows[0], alpha, scores, rests, steps[0])
         meeting = meet(shared, meeting, size)
     for iteration in range(limit):
-        now, counters = iteration % 2, COUNTERS + 16 * (iteration % 3)
+        now, counter = iteration % 2, COUNTERS + 8 * (iteration % 3)
         sent, new_sent, found = steps[now], steps[1 - now], sums[now]
-        meeting = _add_pieces(size, shared, meeting, counters, rows, sent, partials)
-        chunk = fetch_add(shared, counters, 1)
+        meeting = _add_pieces(size, shared, meeting, counter, rows, sent, partials)
+        begin_turn(shared, iteration, rank, size)
+        chunk, owner = take(shared, iteration, rank, size, found.shape[1], rank)
         while chunk < found.shape[1]:
             _take_chunk(chunk, rows, alpha, omega, sent, new_sent, scores, rests, partials, found)
-            chunk = fetch_add(shared, counters, 1)
+            chunk, owner = take(shared, iteration, rank, size, found.shape[1], owner)
         if rank == 0:
-            others = COUNTERS + 16 * ((iteration + 2) % 3)
-            store(shared, others, 0)
-            store(shared, others + 8, 0)
+            store(shared, COUNTERS + 8 * ((iteration + 2) % 3), 0)
             shared[HALT + now] = load(shared, STOP)
         meeting = meet(shared, meeting, size)
         change, next_change = 0.0, 0.0
@@ -126,11 +126,11 @@ def _begin(rank, size, offsets, alpha, scores, rests, sent):
 
 
 @njit(**JIT)
-def _add_pieces(size, shared, meeting, counters, rows, sent, partials):
+def _add_pieces(size, shared, meeting, counter, rows, sent, partials):
     """Writes partials, the sums over pieces of long rows; meets the others if there are any."""
     neighbors, pieces = rows[1], rows[3]
     while pieces.shape[0] > 0:
-        piece = fetch_add(shared, counters + 8, 1)
+        piece = fetch_add(shared, counter, 1)
         if piece >= pieces.shape[0]:
             return meet(shared, meeting, size)
         partials[piece] = sum_row(False, np.float64, pieces[piece, 2], pieces[piece, 3], neighbors, sent)

@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from tgraph.kernels.cpu.atomics import fetch_add, load, store
+from tgraph.kernels.cpu.atomics import load, store
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
 from tgraph.kernels.cpu.fused.pull import advance_traced
 from tgraph.kernels.cpu.neighbor_sums import lengths_vary, sum_pieces, sum_weighted_row
+from tgraph.kernels.cpu.shares import begin_turn, take
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
 from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch
 from tgraph.runtime.protocol import Array
@@ -97,13 +98,12 @@ def _iterate(
     small, lost = np.zeros((4, vectors.shape[0])), np.zeros(vectors.shape[0])  # every thread has its own, the same
     small[LENGTH, 0] = math.sqrt(_in_order(sums[LENGTHS]))
     for iteration in range(limit):
-        counters, others = COUNTERS + 16 * (iteration % 2), COUNTERS + 16 * ((iteration + 1) % 2)
+        counter, other = COUNTERS + 8 * (iteration % 2), COUNTERS + 8 * ((iteration + 1) % 2)
         is_short = short.size > 0 and step > 0 and residual <= SHORT_PART * tolerance
-        work = (shared, counters, rows, partials, sums)
-        meeting = _multiply(size, work, meeting, step, small, scores, vectors, short, is_short)
+        work = (rank, size, shared, iteration, counter, rows, partials, sums)
+        meeting = _multiply(work, meeting, step, small, scores, vectors, short, is_short)
         if rank == 0:  # everyone has left the iteration before
-            store(shared, others, 0)
-            store(shared, others + 8, 0)
+            store(shared, other, 0)
             shared[HALT] = load(shared, STOP)
         small[DIAGONAL, step] = _in_order(sums[DOTS]) / small[LENGTH, step]
         lost[step] = ROUNDING * _in_order(sums[DEGREES]) / small[LENGTH, step] if is_short else 0.0
@@ -146,24 +146,26 @@ def _begin(rank, size, begins, rows, scores, squares):
 
 
 @njit(**JIT)
-def _multiply(size, work, meeting, step, small, scores, vectors, short, is_short):
+def _multiply(work, meeting, step, small, scores, vectors, short, is_short):
     """Writes vectors[step], A times the vector of this step without its share of the one before; then meets."""
     sent = scores if step == 0 else vectors[step - 1]
     before = scores if step < 2 else vectors[step - 2]
     share = 0.0 if step == 0 else small[BESIDE, step - 1] / small[LENGTH, step - 1]
     factor = 1.0 / small[LENGTH, step]
     if is_short:
-        return _collect(size, work, meeting, factor, short, sent, share, before, vectors[step])
-    return _collect(size, work, meeting, factor, sent, sent, share, before, vectors[step])
+        return _collect(work, meeting, factor, short, sent, share, before, vectors[step])
+    return _collect(work, meeting, factor, sent, sent, share, before, vectors[step])
 
 
 @njit(**JIT)
-def _collect(size, work, meeting, factor, sent, own, share, before, new):
+def _collect(work, meeting, factor, sent, own, share, before, new):
     """Writes new, and per chunk its product with own, and own's absolute values times the lengths of rows."""
-    shared, counters, (offsets, neighbors, weights, cuts, pieces, piece_of, varies), partials, sums = work
+    rank, size, shared, turn, counter, rows, partials, sums = work
+    offsets, neighbors, weights, cuts, pieces, piece_of, varies = rows
     num_chunks = cuts.size - 1
-    meeting = sum_pieces(size, shared, meeting, counters + 8, pieces, neighbors, weights, factor, sent, partials)
-    chunk = fetch_add(shared, counters, 1)
+    meeting = sum_pieces(size, shared, meeting, counter, pieces, neighbors, weights, factor, sent, partials)
+    begin_turn(shared, turn, rank, size)
+    chunk, owner = take(shared, turn, rank, size, num_chunks, rank)
     while chunk < num_chunks:
         dot, degrees = 0.0, 0.0
         for u in range(cuts[chunk], cuts[chunk + 1]):
@@ -178,7 +180,7 @@ def _collect(size, work, meeting, factor, sent, own, share, before, new):
             dot += value * own[u]
             degrees += abs(own[u]) * np.float64(offsets[u + ONE] - offsets[u])
         sums[DOTS, chunk], sums[DEGREES, chunk] = dot, degrees
-        chunk = fetch_add(shared, counters, 1)
+        chunk, owner = take(shared, turn, rank, size, num_chunks, owner)
     return meet(shared, meeting, size)
 
 

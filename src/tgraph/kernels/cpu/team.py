@@ -106,7 +106,7 @@ def _end(helpers: list[_Helper], look: Callable[[], None] | None = None) -> None
             if look is not None:
                 look()
     failures = [helper.pop_failure() for helper in helpers]
-    _idle_helpers.extend(helpers)
+    _idle_helpers.extend(reversed(helpers))  # each gets the same rank again, and finds in its cache what it wrote
     for failure in failures:
         if failure is not None:
             raise failure

@@ -24,6 +24,7 @@ from tgraph.kernels.cpu.team import JIT, run_team, team_size, watch_team
 
 SHARED_SIZE = 512  # int64 words; those that threads write at the same time are 8 apart, each in its own cache line
 ARRIVALS, STOP, DONE, COUNTERS = 0, 8, 16, 24  # COUNTERS, COUNTERS + 8, ...: the worker's own, 0 at the start
+SHARES = SHARED_SIZE  # behind these there are three counters of every thread, see `shares`
 WORK_IN_BLOCKS = 4  # times as many edges as in a whole run, until another thread is worth it
 
 
@@ -39,8 +40,8 @@ class Watch:
         self.shared = np.zeros(SHARED_SIZE, np.int64)  # of the last run
 
     def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
-        """Run `worker(rank, size, shared, *args)` for every rank; return `shared [512] int64` as they left it."""
-        shared = self.shared = np.zeros(SHARED_SIZE, np.int64)
+        """Run `worker(rank, size, shared, *args)` for every rank; return `shared [N] int64` as they left it."""
+        shared = self.shared = np.zeros(SHARES + 24 * size, np.int64)
 
         def stop() -> None:
             shared[STOP] = 1

@@ -54,9 +54,10 @@ def worker(rank, size, shared, limit, tolerance, cuts, order, degrees, totals, c
     for chunk in range(num_chunks):
         total_sum += totals[1, chunk]
     for iteration in range(limit):
-        now, counter, halt = iteration % 2, 24 + 24 * (iteration % 3), 96 + 8 * (iteration % 2)
+        now, counter, halt = iteration % 2, 24 + 16 * (iteration % 3), 72 + 8 * (iteration % 2)
         {layers}
-        chunk = fetch_add(shared, counter, 1)
+        begin_turn(shared, iteration, rank, size)
+        chunk, owner = take(shared, iteration, rank, size, num_chunks, rank)
         while chunk < num_chunks:
             changed, subtotal = 0.0, 0.0
             for i in range(cuts[chunk], cuts[chunk + 1]):
@@ -65,10 +66,10 @@ def worker(rank, size, shared, limit, tolerance, cuts, order, degrees, totals, c
                 {gather}
                 {finish}
             changes[now, chunk], totals[now, chunk] = changed, subtotal
-            chunk = fetch_add(shared, counter, 1)
+            chunk, owner = take(shared, iteration, rank, size, num_chunks, owner)
         if rank == 0:
-            for word in range(0, 24, 8):
-                shared[24 + 24 * ((iteration + 2) % 3) + word] = 0
+            for word in range(0, 16, 8):
+                shared[24 + 16 * ((iteration + 2) % 3) + word] = 0
             shared[halt] = load(shared, 8)
         meeting = meet(shared, meeting, size)
         residual, total_sum = 0.0, 0.0
@@ -89,7 +90,7 @@ def _write_text(program: KernelProgram, num_sides: int) -> str:
     sides = range(num_sides)
     arrays = [f"{part}{side}" for side in sides for part in ("offsets", "neighbors", "virtual", "spans", "ends")]
     arrays += [f"{part}{side}" for side in sides for part in ("values", "new_values")]
-    layers = "\n".join(through_layers(program, side, f"counter + {8 + 8 * side}") for side in sides)
+    layers = "\n".join(through_layers(program, side, f"counter + {8 * side}") for side in sides)
     needs_gather = program.reduce != "count"
     return HEAD + _TEXT.format(
         types=type_lines(Acc=stored_dtype(program), Message=program.message_dtype),

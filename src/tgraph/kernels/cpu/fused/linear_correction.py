@@ -50,7 +50,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
     if rank == 0:
         times[0] = ticks()
     for iteration in range(limit):
-        counter, halt = 24 + 16 * (iteration % 3), 72 + 8 * (iteration % 2)
+        counter, halt = 24 + 8 * (iteration % 3), 72 + 8 * (iteration % 2)
         asks = {asks}
         for chunk in range(first, last):
             subtotal = 0.0
@@ -69,7 +69,7 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
         for chunk in range(num_chunks):
             total_sum += totals[chunk]
         while num_pieces > 0:
-            piece = fetch_add(shared, counter + 8, 1)
+            piece = fetch_add(shared, counter, 1)
             if piece >= num_pieces:
                 meeting = meet(shared, meeting, size)
                 break
@@ -77,7 +77,8 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
             acc = Acc(0)
             {gather_piece}
             partials[piece] = acc
-        chunk = fetch_add(shared, counter, 1)
+        begin_turn(shared, iteration, rank, size)
+        chunk, owner = take(shared, iteration, rank, size, num_chunks, rank)
         while chunk < num_chunks:
             amount = 0.0
             for u in range(cuts[chunk], cuts[chunk + 1]):
@@ -92,10 +93,9 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
                 pending[u] += d
                 amount += abs(np.float64(pending[u]))
             amounts[chunk] = amount
-            chunk = fetch_add(shared, counter, 1)
+            chunk, owner = take(shared, iteration, rank, size, num_chunks, owner)
         if rank == 0:
-            shared[24 + 16 * ((iteration + 2) % 3)] = 0
-            shared[24 + 16 * ((iteration + 2) % 3) + 8] = 0
+            shared[24 + 8 * ((iteration + 2) % 3)] = 0
             shared[halt] = load(shared, 8)
         meeting = meet(shared, meeting, size)
         residual = 0.0

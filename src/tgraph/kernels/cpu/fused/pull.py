@@ -1,11 +1,11 @@
 """The kernel for programs in which every vertex is active: one sweep over all incoming edges per iteration.
 
 Each iteration, every thread: makes the messages that depend on their sender alone for its part of the vertices; meets
-the others; takes chunks of vertices and reduces, updates, measures the change of each and adds up the next `total`;
-meets the others; decides like all of them whether to go on. A vertex is written by the thread that took its chunk. A
-vertex with very many edges is a chunk of its own, whose edges were reduced in pieces before, by all threads. What is
-summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no answer
-depends on the number of threads.
+the others; takes chunks of vertices (`shares`) and reduces, updates, measures the change of each and adds up the next
+`total`; meets the others; decides like all of them whether to go on. A vertex is written by the thread that took its
+chunk. A vertex with very many edges is a chunk of its own, whose edges were reduced in pieces before, by all threads.
+What is summed over vertices is summed per chunk and then in the order of chunks, and pieces have their order too, so no
+answer depends on the number of threads.
 
 Rows may have gaps (`GappedSide`): then they begin where `places` says, and deleted neighbours are passed over.
 
@@ -53,7 +53,7 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
            totals, changes, residuals, times, nothing{arrays}{constants}):
     if limit == 0:
         return
-    meeting, omega, previous = 1, 1.0, inf
+    meeting, turn, omega, previous = 1, 0, 1.0, inf
     {course}
     num_chunks, num_pieces = cuts.size - 1, np.int64(pieces.shape[0])
     if rank == 0:
@@ -69,10 +69,10 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
     for chunk in range(num_chunks):
         total_sum += totals[1, chunk]
     for iteration in range(limit):
-        now, counter, halt = iteration % 2, 24 + 16 * (iteration % 3), 72 + 8 * (iteration % 2)
+        now, counter, halt = iteration % 2, 24 + 8 * (iteration % 3), 72 + 8 * (iteration % 2)
         asks = {asks}
         while num_pieces > 0:
-            piece = fetch_add(shared, counter + 8, 1)
+            piece = fetch_add(shared, counter, 1)
             if piece >= num_pieces:
                 meeting = meet(shared, meeting, size)
                 break
@@ -80,12 +80,12 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
             acc = nothing
             {gather_piece}
             partials[piece] = acc
-        place = fetch_add(shared, counter, 1)
-        begin, end = 0, 0
         for block in range(num_blocks):
-            begin, end = end, end + (num_chunks - block - 1) // num_blocks + 1
-            while place < end:
-                chunk = block + (place - begin) * num_blocks
+            turn, count = turn + 1, (num_chunks - block - 1) // num_blocks + 1
+            begin_turn(shared, turn, rank, size)
+            place, owner = take(shared, turn, rank, size, count, rank)
+            while place < count:
+                chunk = block + place * num_blocks
                 changed, subtotal = 0.0, 0.0
                 if piece_of[chunk + 1] > piece_of[chunk]:
                     u = cuts[chunk]
@@ -101,11 +101,10 @@ def worker(rank, size, shared, limit, tolerance, num_blocks, cuts, pieces, piece
                         {gather}
                         {finish_inner}
                 changes[now, chunk], totals[now, chunk] = changed, subtotal
-                place = fetch_add(shared, counter, 1)
+                place, owner = take(shared, turn, rank, size, count, owner)
             {refresh}
         if rank == 0:
-            shared[24 + 16 * ((iteration + 2) % 3)] = 0
-            shared[24 + 16 * ((iteration + 2) % 3) + 8] = 0
+            shared[24 + 8 * ((iteration + 2) % 3)] = 0
             shared[halt] = load(shared, 8)
         meeting = meet(shared, meeting, size)
         residual, total_sum = 0.0, 0.0
@@ -129,7 +128,7 @@ DEAD = np.uint64(1) << np.uint64(%d)
 
 _REFRESH = """
 meeting = meet(shared, meeting, size)
-first, last = part(rank, size, end - begin)
+first, last = part(rank, size, count)
 for own in range(first, last):
     chunk = block + own * num_blocks
     for v in range(cuts[chunk], cuts[chunk + 1]):
@@ -356,7 +355,7 @@ class _Sweeps:
         messages = np.empty(num_vertices if has_messages else 0, program.message_dtype)
         new_messages = np.empty(num_vertices if has_new_messages(program) else 0, program.message_dtype)
         sums = [np.zeros((2, cuts.size - 1)) for _ in range(2)]  # of this iteration and of the one before
-        num_blocks = count_blocks(work) if program.asynchronous else 1
+        num_blocks = count_blocks(work) if program.asynchronous and program.feeds_back else 1
         self._before = (num_blocks, cuts, pieces, piece_of, partials, messages, new_messages, *sums)
         self._nothing = program.nothing
         rows = [array for side in sides for array in side.arrays(program)]
