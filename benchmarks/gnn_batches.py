@@ -38,7 +38,7 @@ BATCH_SIZE = 300
 STAGES = ("sample", "reindex", "reverse", "lookup", "forward", "backward", "update")
 QUIET = {"PYTHONWARNINGS": "ignore", "DGLBACKEND": "pytorch"}
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28)}
-OURS = ("tgraph", "tgraph_ahead", "tgraph_copy", "tgraph_copy_ahead")
+OURS = ("tgraph", "tgraph_ahead", "tgraph_auto", "tgraph_copy", "tgraph_copy_ahead")
 ONLY = {"pyg_fused": "gcn"}
 
 
@@ -146,8 +146,8 @@ def main() -> None:
     parser.add_argument("--pyg", help="an interpreter with torch_geometric")
     parser.add_argument("--dgl", help="an interpreter with dgl")
     parser.add_argument("--allocator", choices=("tuned", "as_installed"), default="tuned")
-    parser.add_argument("--batches", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--batches", type=int, default=100, help="in an epoch: its first ones are slow for everyone")
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     for name in arguments.graphs:
         with tempfile.TemporaryDirectory() as folder:

@@ -199,10 +199,9 @@ def test_linear_programs_are_within_the_tolerance(
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ranks_around_a_hub_are_corrected_in_pieces(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that are cut, values that are asked for ahead, an exact sweep now and then: the answer stays."""
+    """Rows that are cut, several threads, an exact sweep now and then: the answer stays."""
     monkeypatch.setattr(cuts, "HUB_EDGES", 64)
     monkeypatch.setattr(cuts, "WORK_PER_CHUNK", 16)
-    monkeypatch.setattr(linear_correction, "MANY_BYTES", 0)
     monkeypatch.setattr(linear_correction, "team_size", lambda work: threads)
     monkeypatch.setattr(kept_linear, "BATCHES_FOLLOWED", 2)
     monkeypatch.setattr(kept_linear, "CORRECTIONS", 500)  # so that nothing else settles them

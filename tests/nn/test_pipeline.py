@@ -26,7 +26,7 @@ from tgraph.graph import Graph
 from tgraph.kernels.cpu import team
 from tgraph.nn import Batch, Block, LinkLoader, Loader, Rows, open_table
 from tgraph.nn.buffers import BufferPool
-from tgraph.nn.stages import Staged, Unstaged
+from tgraph.nn.stages import IN_TURN, Choice, Staged, Tried, Unstaged
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +84,30 @@ def test_threads_change_nothing(graph: Graph, features: torch.Tensor, lookup: st
     assert all(load(ahead) == without for ahead in (1, 2, 5))
 
 
+@pytest.mark.parametrize("is_faster", [False, True])
+def test_the_faster_way_is_found_and_kept(is_faster: bool) -> None:
+    choice, begun = Choice(), []
+
+    def begin(items: Any, has_threads: bool) -> Unstaged:
+        begun.append((len(items), has_threads))
+        seconds = 0.002 * (has_threads != is_faster)
+        return Unstaged(items, [lambda item, hand_on: time.sleep(seconds) or hand_on(item)])
+
+    assert list(Tried(range(100), begin, choice)) == list(range(100))
+    assert begun[:4] == [(IN_TURN, False), (IN_TURN, True)] * 2
+    assert begun[4:] == [(100 - 4 * IN_TURN, is_faster)]
+    assert list(Tried(range(7), begin, choice)) == list(range(7))
+    assert begun[5:] == [(7, is_faster)]
+
+
+def test_trying_both_ways_changes_nothing(graph: Graph, features: torch.Tensor) -> None:
+    def load(ahead: Any) -> list[Any]:
+        loader = Loader(graph, None, (3, 4), 10, features=features, ahead=ahead)
+        return all_content(loader) + all_content(loader)
+
+    assert load("auto") == load(0)
+
+
 def test_the_number_of_threads_changes_nothing(
     graph: Graph, features: torch.Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +115,7 @@ def test_the_number_of_threads_changes_nothing(
     results = []
     for num_threads in (1, 2, 4):
         monkeypatch.setattr(config, "num_threads", num_threads)
-        results.append(all_content(Loader(graph, None, (3, 4), 100, features=features)))
+        results.append(all_content(Loader(graph, None, (3, 4), 100, features=features, ahead=2)))
     assert results[0] == results[1] == results[2]
 
 
@@ -239,6 +263,7 @@ def test_wrong_arguments_are_refused(graph: Graph, features: torch.Tensor) -> No
         ({"labels": torch.zeros(3)}, "labels has the shape"),
         ({"lookup": "slow"}, "lookup='slow'"),
         ({"ahead": -1}, "ahead=-1"),
+        ({"ahead": "never"}, "ahead='never' must be a whole number, from 0 to 1024 .or 'auto'."),
         ({"batch_size": 0}, "batch_size=0"),
     ]:
         with pytest.raises(InvalidArgumentError, match=words):
@@ -260,16 +285,19 @@ def test_another_device(graph: Graph, features: torch.Tensor, fake_accelerator: 
 
 # --- the end of threads ----------------------------------------------------------------------------------------------
 def test_leaving_early(graph: Graph) -> None:
-    for _ in Loader(graph, None, (3, 4), 20):
+    for _ in Loader(graph, None, (3, 4), 20, ahead=2):
         assert len(stage_threads()) == 2
         break
     gc.collect()
     assert not stage_threads()
-    with Loader(graph, None, (3, 4), 20) as loader:
-        running = iter(loader)
-        next(running)
-    assert not stage_threads()
-    assert list(running) == []
+    for ahead in (2, "auto"):
+        with Loader(graph, None, (3, 4), 20, ahead=ahead) as loader:
+            running = iter(loader)
+            for _ in range(IN_TURN + 1):
+                next(running)
+            assert len(stage_threads()) == 2
+        assert not stage_threads()
+        assert list(running) == []
 
 
 def test_no_more_than_ahead_is_made(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +344,7 @@ import tgraph as tg
 from tgraph.nn import Loader
 
 def consume(where):
-    loader = Loader(tg.generate.rmat(9, 8, seed=3), None, (3, 4), 10)
+    loader = Loader(tg.generate.rmat(9, 8, seed=3), None, (3, 4), 10, ahead=2)
     make_seeds, numbers = loader._seeds, iter(range(1000))
     if where == "next":  # nothing comes after the first batches, so that the loop waits
         loader._seeds = lambda *args: time.sleep(next(numbers) // 4) or make_seeds(*args)

@@ -45,6 +45,20 @@ def test_classes_are_learnt(make: Any, fanouts: tuple[int, ...] | None) -> None:
     assert training.epochs[-1].loss < training.epochs[0].loss
 
 
+@pytest.mark.parametrize(("make", "decays"), [(nn.GCN, False), (nn.GAT, True)])
+def test_the_last_layer_decays_where_the_paper_has_it(make: Any, decays: bool) -> None:
+    torch.manual_seed(0)
+    model = make(8, 16, 2)
+    before = {name: one.detach().clone() for name, one in model.named_parameters()}
+    train_vertices(model, two_circles(), Plan(epochs=1, progress="off"), learning_rate=0.01, weight_decay=1e6)
+    after = dict(model.named_parameters())
+    shrink = {
+        name: bool((after[name].abs() < old.abs())[old.abs() > 0.01].all()) for name, old in before.items() if old.any()
+    }
+    assert all(shrink[name] for name in shrink if name.startswith("layers.0"))
+    assert all(shrink[name] for name in shrink if name.startswith("layers.1")) == decays
+
+
 def test_the_same_seed_gives_the_same_training_and_leaves_others_numbers_alone() -> None:
     data, losses = two_circles(), []
     for seed in (0, 0, 1):
@@ -59,14 +73,16 @@ def test_the_same_seed_gives_the_same_training_and_leaves_others_numbers_alone()
 
 def test_the_best_epoch_is_kept_and_patience_ends() -> None:
     data = two_circles()
+    data.classes[data.validation[:6]] ^= 1  # so that who becomes surer becomes worse some day
     torch.manual_seed(0)
     model = nn.GCN(8, 8, 2, dropout=0.0)
     training = train_vertices(model, data, Plan(epochs=300, patience=10, progress="off"))
     assert training.best is not None
     assert len(training.epochs) == training.rose_at + 11 < 300
     assert training.best.score == max(epoch.score for epoch in training.epochs)
-    told = model(nn.Block.of_graph(model.prepare(data.graph)), data.features)[data.validation].argmax(1)
-    assert float((told == data.classes[data.validation]).float().mean()) == training.best.score
+    told = model(nn.Block.of_graph(model.prepare(data.graph)), data.features)[data.validation]
+    loss = torch.nn.functional.cross_entropy(told, data.classes[data.validation])
+    assert -float(loss.detach()) == pytest.approx(training.best.score)
     assert not model.training
 
 

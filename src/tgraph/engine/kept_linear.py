@@ -16,7 +16,6 @@ from tgraph.kernels.cpu.fused.linear_correction import LinearCorrection
 from tgraph.kernels.cpu.fused.linear_stream import LinearFollower
 from tgraph.kernels.cpu.fused.pull import GappedSide, PullRun
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.kernels.cpu.gapped_layout import USED
 from tgraph.kernels.cpu.gapped_rows import GappedRows
 from tgraph.kernels.cpu.value_changes import add_up, find_changed
 from tgraph.program import Program
@@ -117,7 +116,8 @@ class Accumulative(KeptProgram):
         """Find what is pending by a sweep over all edges: what it changes."""
         main = self._plan.main_field
         before = self.fields[main].copy()
-        self._sweep(trace, PullRun(self._kernel_program, self._sides(), self.fields), 1)
+        sides = self._sides()
+        self._sweep(trace, PullRun(self._kernel_program, sides, self.fields), sides, 1)
         self._pending, self._num_followed = self.fields[main] - before, 0
 
     def _sides(self) -> list[GappedSide]:
@@ -125,15 +125,16 @@ class Accumulative(KeptProgram):
 
     def _correct(self, trace: Trace) -> bool:
         """Send on what is pending; say whether no more than the tolerance is left."""
-        correction = LinearCorrection(self._kernel_program, self._sides(), self.fields, self._pending)
-        residuals = self._sweep(trace, correction, CORRECTIONS)
+        sides = self._sides()
+        correction = LinearCorrection(self._kernel_program, sides, self.fields, self._pending)
+        residuals = self._sweep(trace, correction, sides, CORRECTIONS)
         return bool(residuals[-1] <= self.program.tolerance)
 
     def _settle(self, trace: Trace, show: str) -> None:
         """Use new values at once (Gauss-Seidel by blocks) until a sweep changes no more than the tolerance."""
         if self.graph.num_places:
-            at_once = replace(self._kernel_program, asynchronous=True)
-            residuals = self._sweep(trace, PullRun(at_once, self._sides(), self.fields), MOST_SWEEPS, show)
+            at_once, sides = replace(self._kernel_program, asynchronous=True), self._sides()
+            residuals = self._sweep(trace, PullRun(at_once, sides, self.fields), sides, MOST_SWEEPS, show)
             self._refuse_unsettled(residuals)
         self._find_pending(trace)
 
@@ -146,14 +147,12 @@ class Accumulative(KeptProgram):
                 f"{self.program.tolerance:.3g} is allowed; use a larger tolerance"
             )
 
-    def _sweep(self, trace: Trace, run: PullRun | LinearCorrection, most: int, show: str = "off") -> Array:
+    def _sweep(
+        self, trace: Trace, run: PullRun | LinearCorrection, sides: list[GappedSide], most: int, show: str = "off"
+    ) -> Array:
         """Go over all vertices, at most so many times; return what every sweep changed."""
-        rows = rows_to_pull(self.program, self.graph)
-        num_vertices, num_edges = (
-            self.graph.num_places,
-            sum(int(side.places[:, USED].sum(dtype=np.int64)) for side in rows),
-        )
-        moved = self._moved(rows, num_edges)
+        num_vertices, num_edges = self.graph.num_places, sum(side.num_edges for side in sides)
+        moved = self._moved(rows_to_pull(self.program, self.graph), num_edges)
         with Progress(type(self.program).__name__, show, None) as progress:
 
             def look(done: int) -> None:

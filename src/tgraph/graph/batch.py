@@ -44,7 +44,7 @@ class Batch:
         put(self, "change", _edges("change", self.change, (3,)))
         for name in ("add_vertices", "remove_vertices"):
             ids = getattr(self, name)
-            put(self, name, as_column(name, [] if ids is None else ids))
+            put(self, name, np.empty(0, np.int64) if ids is None else as_column(name, ids))
 
     def __len__(self) -> int:
         """The number of changes."""

@@ -132,7 +132,7 @@ def as_weights(data: Any) -> Array:
         raise InvalidArgumentError(f"weights has {array.ndim} dimensions; give one number per edge")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise InvalidArgumentError(f"weights holds {array.dtype.name}; weights must be numbers of at most 64 bits")
-    if array.dtype.name in ("float32", "float64", "int32", "int64"):
+    if array.dtype.kind in "fi" and array.dtype.itemsize >= 4:
         return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise InvalidArgumentError(f"weights holds {array.max()}; integer weights must be below 2^63")

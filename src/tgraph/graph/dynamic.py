@@ -23,7 +23,7 @@ from tgraph.graph.prepared import Arcs, NamedBatch, Prepared, refuse_unknown, st
 from tgraph.kernels.cpu.arc_batches import collect_arcs
 from tgraph.kernels.cpu.arc_changes import EXISTS, MISSING, count_outcomes
 from tgraph.kernels.cpu.csr import count_distinct, transpose
-from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, Mutations, grown, order_mutations
+from tgraph.kernels.cpu.gapped_rows import ArcChanges, GappedRows, Mutations, grown
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph
 from tgraph.kernels.cpu.team import run_team
 from tgraph.runtime import Array
@@ -274,16 +274,17 @@ class DynamicGraph:
                 f"{MOST_VERTICES:,}; begin with a graph that has more than these"
             )
         arcs = self._arcs(batch, named)
-        mutations = order_mutations(arcs.sources, arcs.targets, arcs.weights, arcs.kinds, num_places)
+        outgoing = None
         if self.missing == "error":
             refuse_unknown(batch, named)
         if "error" in (self.existing, self.missing):
-            self._refuse(named, arcs, self._out.find(mutations, self.existing == "replace"))
+            outgoing = arcs.in_order("out", num_places)
+            self._refuse(named, arcs, self._out.find(outgoing, self.existing == "replace"))
         if self._far is not None and named.num_new:
             bytes_per_label = self._label_bytes / max(self.num_places, 1)
             label_bytes = self._label_bytes + max(int(bytes_per_label * named.num_new), named.new_labels.nbytes)
             self._far.check(num_places, label_bytes if self.labels is not None else 0)
-        return Prepared(named, arcs, mutations, self.version)
+        return Prepared(named, arcs, outgoing, self.version)
 
     def commit(self, prepared: Prepared) -> Applied:
         """Apply a batch that was prepared since the last change."""
@@ -292,9 +293,9 @@ class DynamicGraph:
             raise InvalidArgumentError(
                 f"{num_since} batches were applied since this one was prepared; prepare it again"
             )
-        named, arcs, mutations = prepared.named, prepared.arcs, prepared.mutations
+        named, arcs = prepared.named, prepared.arcs
         num_added = self._commit_vertices(named)
-        changed = self._apply_to_sides(mutations, arcs)
+        changed = self._apply_to_sides(arcs, prepared.outgoing)
         if self._far is not None:
             self._far.follow(changed)
         self.version += 1
@@ -367,23 +368,20 @@ class DynamicGraph:
         self._num_removed -= back.size
         return named.num_new + int(back.size)
 
-    def _apply_to_sides(self, mutations: Mutations, arcs: Arcs) -> list[ArcChanges]:
+    def _apply_to_sides(self, arcs: Arcs, outgoing: Mutations | None) -> list[ArcChanges]:
         """Change outgoing rows and, beside them, incoming ones, which come to the same outcomes by themselves."""
-        replace = self.existing == "replace"
-        if not self.directed:
-            return [self._out.apply(mutations, replace)]
-        changed: list[Any] = [None, None]
+        changed: list[Any] = [None] * len(self._sides)
 
         def apply(rank: int, size: int) -> None:
             share = max(config.num_threads // size, 1)
-            for side in range(rank, 2, size):
-                ordered = mutations
-                if side:
-                    mirrored = arcs.targets, arcs.sources, arcs.weights, arcs.kinds
-                    ordered = order_mutations(*mirrored, self.num_places)
-                changed[side] = self._sides[side].apply(ordered, replace, share)
+            for side in range(rank, len(changed), size):
+                ordered = outgoing
+                if side or ordered is None:
+                    ordered = arcs.in_order("in" if side else "out", self.num_places)
+                changed[side] = self._sides[side].apply(ordered, self.existing == "replace", share)
 
-        run_team(apply, 2 if arcs.kinds.size >= WORTH_A_THREAD and config.num_threads > 1 else 1)
+        is_worth_it = arcs.kinds.size >= WORTH_A_THREAD and config.num_threads > 1
+        run_team(apply, len(changed) if is_worth_it else 1)
         return changed
 
     def _report(self, changed: ArcChanges, arcs: Arcs, named: NamedBatch, num_added: int) -> Applied:

@@ -106,6 +106,8 @@ def as_column(argument: str, data: Any) -> Array:
 
 def to_array(argument: str, data: Any) -> Array:
     """Return a column of any library as a NumPy array of whatever type it has."""
+    if type(data) is np.ndarray:
+        return data
     if hasattr(data, "detach"):  # a torch tensor
         return np.asarray(data.detach().cpu())
     if hasattr(data, "to_pylist") and hasattr(data, "to_numpy"):  # an Arrow column; chunked ones take no arguments

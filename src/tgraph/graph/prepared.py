@@ -9,7 +9,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.batch import Batch, Edges
-from tgraph.kernels.cpu.gapped_rows import Mutations
+from tgraph.kernels.cpu.gapped_rows import Mutations, order_mutations
 from tgraph.runtime import Array
 
 
@@ -43,6 +43,11 @@ class Arcs:
     num_gone: int  # edges of removed vertices
     num_unknown: int  # edges with an unknown end, which are left out
 
+    def in_order(self, direction: str, num_vertices: int) -> Mutations:
+        """Return them in the order of outgoing (`"out"`) or incoming (`"in"`) rows."""
+        ends = self.sources, self.targets
+        return order_mutations(*(ends if direction == "out" else ends[::-1]), self.weights, self.kinds, num_vertices)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -50,7 +55,7 @@ class Prepared:
 
     named: NamedBatch
     arcs: Arcs
-    mutations: Mutations
+    outgoing: Mutations | None  # in the order of outgoing rows, where they had to be looked up already
     version: int  # of the graph that it is for
 
 

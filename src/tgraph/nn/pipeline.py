@@ -28,11 +28,12 @@ from tgraph.nn.buffers import BufferPool
 from tgraph.nn.lookup import Features, Lookup
 from tgraph.nn.owners import OwnerLookup, fetch_rows
 from tgraph.nn.sampler import NeighborSampler, Sample
-from tgraph.nn.stages import Staged, Unstaged
+from tgraph.nn.stages import Choice, Staged, Tried, Unstaged
 from tgraph.nn.tables import as_table
 from tgraph.nn.transfer import is_elsewhere, move_batch
 from tgraph.runtime import Array
 
+AHEAD = 2  # batches, where it is not said how many
 BATCHES_PER_EPOCH = 2**32  # at most; the sampler's number of a batch is epoch * this + position
 
 
@@ -40,8 +41,9 @@ class Options(TypedDict, total=False):
     """How a loader makes batches; all have defaults.
 
     `shuffle` (True): another order in every epoch. `drop_last` (False): leave out a last batch that is not full.
-    `seed` (0): of order and sampling. `ahead` (2): how many batches are made in advance, by background threads; with 0
-    everything runs in the caller's thread. `device` (None = CPU): where batches are moved to. `lookup` (`"copy"`):
+    `seed` (0): of order and sampling. `ahead` (`"auto"`): how many batches are made in advance, by background threads;
+    with 0 everything runs in the caller's thread, with `"auto"` either that or 2, whichever was faster on the first
+    batches. `device` (None = CPU): where batches are moved to. `lookup` (`"copy"`):
     `"through"` hands out `Rows`, which are read in place. `edge_numbers` (False): say which edges were drawn, see
     `Block.edges`. The rest is that of `NeighborSampler`: `along`, `replace`, `weighted`, `times`, and `reverse`, which
     is `"inner"` here.
@@ -50,7 +52,7 @@ class Options(TypedDict, total=False):
     shuffle: bool
     drop_last: bool
     seed: int
-    ahead: int
+    ahead: int | str
     device: Any
     lookup: str
     along: str
@@ -68,7 +70,7 @@ class Settings:
     shuffle: bool = True
     drop_last: bool = False
     seed: int = 0
-    ahead: int = 2
+    ahead: int | str = "auto"
     device: Any = None
     lookup: str = "copy"
     along: str = "out"
@@ -80,7 +82,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        check_whole("ahead", self.ahead, 0, 1024)
+        if self.ahead != "auto":
+            check_whole("ahead", self.ahead, 0, 1024, "or 'auto'")
         check_choice("lookup", self.lookup, ("copy", "through"))
 
     @property
@@ -147,6 +150,7 @@ class Pipeline(ABC):
             self._lookup = Lookup(features, graph.num_vertices, settings.lookup, pool)
         self._epoch = 0
         self._running: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._choice = Choice()
 
     @abstractmethod
     def _seeds(self, chosen: Array, key: int) -> tuple[Array, Array | None, Any]:
@@ -171,11 +175,18 @@ class Pipeline(ABC):
         order = np.arange(self._count)
         if self.settings.shuffle:
             order = np.random.default_rng((self.settings.seed, epoch)).permutation(self._count)
-        stages = (self._make_sampling(epoch, order), self._look_up)
-        if self.settings.ahead and not self.graph.is_sharded:
-            running: Any = Staged(range(len(self)), stages, self.settings.ahead)
+
+        def begin(numbers: Sequence[int], has_threads: bool) -> Staged | Unstaged:
+            stages = (self._make_sampling(epoch, order, has_threads), self._look_up)
+            if not has_threads:
+                return Unstaged(numbers, stages)
+            return Staged(numbers, stages, AHEAD if self.settings.ahead == "auto" else int(self.settings.ahead))
+
+        running: Any
+        if self.settings.ahead == "auto" and not self.graph.is_sharded:
+            running = Tried(range(len(self)), begin, self._choice)
         else:
-            running = Unstaged(range(len(self)), stages)
+            running = begin(range(len(self)), bool(self.settings.ahead) and not self.graph.is_sharded)
         self._running.add(running)
         return running
 
@@ -199,7 +210,9 @@ class Pipeline(ABC):
         return chosen[np.arange(rank * count, (rank + 1) * count) % chosen.size]
 
     # --- stages ------------------------------------------------------------------------------------------------------
-    def _make_sampling(self, epoch: int, order: Array) -> Callable[[int, Callable[[Part], None]], None]:
+    def _make_sampling(
+        self, epoch: int, order: Array, has_threads: bool
+    ) -> Callable[[int, Callable[[Part], None]], None]:
         """Return the stage of S and R."""
 
         def sample(number: int, hand_on: Callable[[Part], None]) -> None:
@@ -217,7 +230,7 @@ class Pipeline(ABC):
                 draft.seconds.update(found.seconds)
                 hand_on(Part(draft, np.empty(0, np.int64), 0, found))
                 return
-            is_early = self._lookup.copies and self.settings.ahead > 0
+            is_early = self._lookup.copies and has_threads
             found = self.sampler.expand(seeds, key, times, announce if is_early else None)
             draft.seconds.update(found.seconds)
             vertices = found.vertices.numpy()

@@ -1,18 +1,25 @@
 """Stages of work, each in a thread of its own, that hand things on to each other.
 
-What comes out, and in which order, does not depend on whether there are threads.
+What comes out, and in which order, does not depend on whether there are threads. Whether they pay is a question of the
+machine and of the work: where all stages compute on the same cores they may cost a third of the time, where one waits
+for a disk or a device they hide that. `Tried` finds out.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from statistics import median
 from typing import Any, Self
 
 from tgraph.kernels.cpu.team import interrupts_postponed, work_alone
+
+IN_TURN, NOT_COUNTED = 16, 2  # items that one way is tried on at a time; the first of them are slower
+TRIES = 2 * (IN_TURN - NOT_COUNTED)
 
 Stage = Callable[[Any, Callable[[Any], None]], None]  # stage(item, hand_on)
 
@@ -107,11 +114,11 @@ class Staged:
             self._stop()
 
 
-class Unstaged:
-    """An iterator over the same, with all stages in the thread of the caller."""
+class _Made:
+    """An iterator over what a generator yields, in the thread of the caller."""
 
-    def __init__(self, items: Iterable[Any], stages: Sequence[Stage]) -> None:
-        self._results = _run_stages(items, stages)
+    def __init__(self, results: Generator[Any]) -> None:
+        self._results = results
 
     def __iter__(self) -> Self:
         return self
@@ -120,11 +127,80 @@ class Unstaged:
         return next(self._results)
 
     def close(self) -> None:
-        """Make nothing more."""
+        """Make nothing more, and end what was begun."""
         self._results.close()
 
 
-def _run_stages(items: Iterable[Any], stages: Sequence[Stage]) -> Any:
+class Unstaged(_Made):
+    """An iterator over the same, with all stages in the thread of the caller."""
+
+    def __init__(self, items: Iterable[Any], stages: Sequence[Stage]) -> None:
+        super().__init__(_run_stages(items, stages))
+
+
+class Choice:
+    """Whether threads pay: both ways are tried in turn, and the one with the shorter time between items is taken.
+
+    >>> choice = Choice()
+    >>> while not choice.is_made:
+    ...     choice.note(choice.has_threads, 0.1 if choice.has_threads else 0.2)
+    >>> choice.has_threads
+    True
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[bool, list[float]] = {False: [], True: []}
+
+    @property
+    def is_made(self) -> bool:
+        """Whether both ways were tried often enough."""
+        return min(map(len, self._seconds.values())) >= TRIES
+
+    @property
+    def has_threads(self) -> bool:
+        """Which way to take now."""
+        without, with_threads = self._seconds[False], self._seconds[True]
+        if self.is_made:
+            return median(with_threads) < median(without)
+        return len(with_threads) < len(without)
+
+    def note(self, has_threads: bool, seconds: float) -> None:
+        """Say how long it took from one item to the next."""
+        if not self.is_made:
+            self._seconds[has_threads].append(seconds)
+
+
+class Tried(_Made):
+    """An iterator over the same that takes the faster way; until it is known which, both for some items in turn.
+
+    `begin(items, has_threads)` returns a `Staged` or an `Unstaged`. The time between two items is that of whoever
+    computes on them, too.
+    """
+
+    def __init__(self, items: Sequence[Any], begin: Callable[[Sequence[Any], bool], Any], choice: Choice) -> None:
+        super().__init__(_try_ways(items, begin, choice))
+
+
+def _try_ways(items: Sequence[Any], begin: Callable[[Sequence[Any], bool], Any], choice: Choice) -> Generator[Any]:
+    first = 0
+    while first < len(items):
+        has_threads = choice.has_threads
+        last = len(items) if choice.is_made else min(first + IN_TURN, len(items))
+        running = begin(items[first:last], has_threads)
+        try:
+            noted_at = time.perf_counter()
+            for number, item in enumerate(running):
+                yield item
+                now = time.perf_counter()
+                if number >= NOT_COUNTED:
+                    choice.note(has_threads, now - noted_at)
+                noted_at = now
+        finally:
+            running.close()
+        first = last
+
+
+def _run_stages(items: Iterable[Any], stages: Sequence[Stage]) -> Generator[Any]:
     for item in items:
         results = [item]
         for stage in stages:

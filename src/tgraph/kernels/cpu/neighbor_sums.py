@@ -6,6 +6,8 @@ three are read in any case, and the bits of those that belong to the next row ar
 to 1.5 times as fast on R-MAT 20, Slashdot, roads and web pages. Where most rows have the same length the guesses are
 right, and reading more would cost a third of the time on a grid. Where the values are not in the cache guesses do not
 matter; reading on beyond the end of a row by mistake even brings what the next one needs.
+
+Rows with gaps are summed in the same way where no neighbour is deleted (`sum_gapped_row`).
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from numba.extending import intrinsic
 
 from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.barrier import meet
+from tgraph.kernels.cpu.gapped_layout import dead_bit
 from tgraph.kernels.cpu.team import BORROWING, JIT
 from tgraph.runtime.protocol import Array
 
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ONE, TWO, THREE, FOUR, FIVE = (np.uint64(number) for number in range(1, 6))
+ALL = np.int64(-1)  # bits of a mask
 KEPT = np.array([-1, -1, -1, 0, 0, 0], np.int64)  # masks: of three values the first 3 - i are kept from place i on
 BEYOND_CACHE = 1 << 24  # bytes of values; it is no question of the machine, so that answers are not
 WINDOWS, WINDOW = 16, 256  # samples of neighbouring rows
@@ -42,7 +46,12 @@ def lengths_vary(offsets: Array) -> bool:
 
 @intrinsic
 def masked(typing_context, value, mask):
-    """Return a float of which only those bits are left that the mask has; a branch could not come of it."""
+    """Return a float of which only those bits are left that the mask has; a branch could not come of it.
+
+    A short float (`short_floats`, held as uint16) becomes a float32.
+    """
+    if value == types.uint16:
+        return types.float32(value, mask), _lengthen_masked
     if not isinstance(value, types.Float):
         raise TypingError(f"{value} is no float")
 
@@ -52,6 +61,13 @@ def masked(typing_context, value, mask):
         return builder.bitcast(builder.and_(builder.bitcast(args[0], word), mask), args[0].type)
 
     return value(value, mask), codegen
+
+
+def _lengthen_masked(context, builder, signature, args):
+    word = ir.IntType(32)
+    mask = builder.trunc(args[1], word) if signature.args[1].bitwidth > word.width else args[1]
+    long = builder.shl(builder.zext(args[0], word), word(16))
+    return builder.bitcast(builder.and_(long, mask), ir.FloatType())
 
 
 @njit(**BORROWING, forceinline=True)
@@ -87,6 +103,40 @@ def _sum_of_three(dtype, first, place, neighbors, sent):
     left = dtype(masked(sent[neighbors[first]], KEPT[place]))
     middle = dtype(masked(sent[neighbors[first + ONE]], KEPT[place + ONE]))
     return left + middle + dtype(masked(sent[neighbors[first + TWO]], KEPT[place + TWO]))
+
+
+@njit(**BORROWING, forceinline=True)
+def sum_gapped_row(dtype, num_dead, first, last, cells, sent):
+    """Return the sum of `sent`, floats of 64, 32 or 16 bits, over cells of a row with gaps; it is made in `dtype`.
+
+    `num_dead` is the number of deleted neighbours in the row, whose cells are passed over. Where there are none, up to
+    three cells behind the row are read, in which may be anything.
+    """
+    total, cell = dtype(0.0), first
+    if num_dead or first + THREE > np.uint64(cells.size):
+        dead = dead_bit(cells)
+        while cell < last:
+            if not cells[cell] & dead:
+                total += dtype(masked(sent[cells[cell]], ALL))
+            cell += ONE
+        return total
+    rest = (last - first) & THREE
+    total += _kept(dtype, first, KEPT[THREE - rest], cells, sent)
+    total += _kept(dtype, first + ONE, KEPT[FOUR - rest], cells, sent)
+    total += _kept(dtype, first + TWO, KEPT[FIVE - rest], cells, sent)
+    cell += rest
+    while cell < last:
+        left = dtype(masked(sent[cells[cell]], ALL)) + dtype(masked(sent[cells[cell + ONE]], ALL))
+        right = dtype(masked(sent[cells[cell + TWO]], ALL)) + dtype(masked(sent[cells[cell + THREE]], ALL))
+        total += left + right
+        cell += FOUR
+    return total
+
+
+@njit(**BORROWING, forceinline=True)
+def _kept(dtype, cell, mask, cells, sent):
+    """Return what the neighbour in a cell sent, 0 if the mask is 0; then nobody looks who that is."""
+    return dtype(masked(sent[np.uint64(cells[cell]) & np.uint64(mask)], mask))
 
 
 @njit(**BORROWING, forceinline=True)

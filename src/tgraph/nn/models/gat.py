@@ -90,6 +90,8 @@ class GAT(LayeredModel):
     torch.Size([32, 3])
     """
 
+    decays_last = True  # as in the papers
+
     def __init__(
         self,
         num_features: int,

@@ -18,8 +18,11 @@ from tgraph.nn.rows import Rows
 class LayeredModel(nn.Module):
     """Layers one after the other, with dropout before and an activation between them.
 
-    A layer takes a block and the embeddings of its sources, and returns those of its targets.
+    A layer takes a block and the embeddings of its sources, and returns those of its targets. `decays_last` says
+    whether training lets the weights of the last layer decay, too.
     """
+
+    decays_last = False
 
     def __init__(self, layers: Sequence[nn.Module], activation: nn.Module, dropout: float) -> None:
         super().__init__()

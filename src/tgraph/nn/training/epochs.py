@@ -155,7 +155,9 @@ def _is_stuck(training: Training, patience: int | None) -> bool:
 
 
 def _told(training: Training) -> str:
-    return "no score yet" if training.best is None else f"best {training.best.score:.4f} in {training.best.number + 1}"
+    if training.best is None:
+        return "no score yet"
+    return f"best score {training.best.score:.4f} in epoch {training.best.number + 1}"
 
 
 def _finish(model: nn.Module, best: dict[str, Tensor]) -> None:

@@ -28,12 +28,15 @@ def train_vertices(
 ) -> Training:
     """Train a model to tell the classes of vertices, and test it; it keeps the parameters of its best epoch.
 
+    The best epoch is the one with the least loss on the validation vertices, whose negative is its score: their
+    accuracy has few steps, and the first epochs may reach its highest one by chance.
+
     Args:
         model: With as many outputs as there are classes. It is given the graph as it wants it (`model.prepare`).
         data: What to learn from.
         plan: How long, and where checkpoints go.
         learning_rate: Of Adam.
-        weight_decay: Of all layers but the last.
+        weight_decay: Of all layers but the last, and of that where the model's paper has it (`model.decays_last`).
         fanouts: Train on batches with so many neighbours, from the seeds outwards; None = on the whole graph at once.
         batch_size: The vertices of such a batch.
 
@@ -50,23 +53,26 @@ def train_vertices(
     whole = Block.of_graph(model.prepare(data.graph))
     optimizer = torch.optim.Adam(_groups(model, weight_decay), learning_rate)
 
-    def accuracy(vertices: Tensor) -> float:
+    def tell(vertices: Tensor) -> Tensor:
         model.eval()
         with torch.no_grad():
-            told = model(whole, data.features)[vertices].argmax(1)
-        return float((told == data.classes[vertices]).float().mean())
+            return model(whole, data.features)[vertices]
+
+    def score() -> float:
+        return -float(functional.cross_entropy(tell(data.validation), data.classes[data.validation]))
 
     learn = _learn_whole(model, data, whole, optimizer)
     if fanouts is not None:
         learn = _learn_batches(model, data, fanouts, batch_size, plan.seed, optimizer)
-    training = run_epochs(model, optimizer, plan, learn, lambda: accuracy(data.validation))
-    training.scores = {"accuracy": accuracy(data.test)}
+    training = run_epochs(model, optimizer, plan, learn, score)
+    is_right = tell(data.test).argmax(1) == data.classes[data.test]
+    training.scores = {"accuracy": float(is_right.float().mean())}
     return training
 
 
 def _groups(model: LayeredModel, weight_decay: float) -> list[dict[str, Any]]:
-    """Return the parameters with their decay; the last layer has none, as in the papers."""
-    last = list(model.layers[-1].parameters()) if len(model.layers) > 1 else []
+    """Return the parameters with their decay; the last layer has none unless the model says so."""
+    last = [] if model.decays_last or len(model.layers) == 1 else list(model.layers[-1].parameters())
     others = [one for one in model.parameters() if all(one is not mine for mine in last)]
     return [{"params": others, "weight_decay": weight_decay}, *([{"params": last}] if last else [])]
 

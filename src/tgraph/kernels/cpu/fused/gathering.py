@@ -83,6 +83,9 @@ def gather_lines(
         make = f"if v & DEAD:\n        continue\n    {make}"
 
     def loop(prefetch: str) -> str:
+        if gapped and not prefetch and _is_sum_of_floats(program):
+            cells = f"{first}, {last}, neighbors{side}"
+            return f"acc += sum_gapped_row(Acc, places{side}[u, 3], {cells}, {_sent_array(program)})"
         text = _GATHER.format(side=side, first=first, last=last, prefetch=prefetch, make=make, reduce=reduce)
         return text.strip("\n")
 

@@ -22,12 +22,10 @@ import numpy as np
 
 from tgraph.dtypes import reduced_dtype
 from tgraph.kernels.cpu.fused.cuts import cut_by_work
-from tgraph.kernels.cpu.fused.gathering import ASKS
 from tgraph.kernels.cpu.fused.pieces import HEAD, KernelProgram, block, listed, type_lines
 from tgraph.kernels.cpu.fused.pull import GappedSide, advance_traced, traced
 from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_layout import UNIT
-from tgraph.kernels.cpu.prefetch import MANY_BYTES
 from tgraph.kernels.cpu.team import team_size
 from tgraph.kernels.cpu.watch import Watch
 from tgraph.runtime.protocol import Array
@@ -51,7 +49,6 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
         times[0] = ticks()
     for iteration in range(limit):
         counter, halt = 24 + 8 * (iteration % 3), 72 + 8 * (iteration % 2)
-        asks = {asks}
         for chunk in range(first, last):
             subtotal = 0.0
             for v in range(cuts[chunk], cuts[chunk + 1]):
@@ -111,16 +108,10 @@ def worker(rank, size, shared, limit, tolerance, cuts, pieces, piece_of, partial
 
 _GATHER = """
 for e in range({first}, {last}):
-    {prefetch}
     v = neighbors{side}[e]
     if v & DEAD:
         continue
     acc += Acc({message})
-"""
-
-_PREFETCH = """
-if asks:
-    prefetch(sent, neighbors{side}[min(e + np.uint64(AHEAD), np.uint64(neighbors{side}.size) - ONE)])
 """
 
 
@@ -131,8 +122,7 @@ class LinearCorrection:
         self, program: KernelProgram, sides: list[GappedSide], fields: dict[str, Array], pending: Array
     ) -> None:
         num_vertices = pending.size
-        prefetches = num_vertices * np.dtype(np.uint16).itemsize >= MANY_BYTES
-        self._worker = load_kernel(_write_text(program, sides[0].rows[1].dtype, len(sides), prefetches)).worker
+        self._worker = load_kernel(_write_text(program, sides[0].rows[1].dtype, len(sides))).worker
         self._size = team_size(sum(side.num_edges for side in sides) + num_vertices)
         cuts, pieces, piece_of = cut_by_work([side.rows[0] for side in sides])
         for number, side in enumerate(sides):
@@ -155,7 +145,7 @@ class LinearCorrection:
         return (*self._before, residuals, times, *self._after)
 
 
-def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int, prefetches: bool) -> str:
+def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int) -> str:
     main = program.main_field
 
     def sender(value: str) -> dict[str, str]:
@@ -165,15 +155,14 @@ def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int, pre
         return program.text_of_call("message", sender(value))
 
     def gather(side: int, first: str, last: str) -> str:
+        if program.is_message_per_vertex:
+            return f"acc += sum_gapped_row(Acc, places{side}[u, 3], {first}, {last}, neighbors{side}, sent)"
         names = {**sender("Value(lengthen(sent[v]))"), "weight": f"weights{side}[e]" if program.weighted else "1"}
         return _GATHER.format(
             side=side,
             first=first,
             last=last,
-            prefetch=block(_PREFETCH.format(side=side), 1) if prefetches else "",
-            message="lengthen(sent[v])"
-            if program.is_message_per_vertex
-            else f"Message({program.text_of_call('message', names)})",
+            message=f"Message({program.text_of_call('message', names)})",
         ).strip("\n")
 
     def whole_row(side: int) -> str:
@@ -201,7 +190,6 @@ def _write_text(program: KernelProgram, cell: np.dtype[Any], num_sides: int, pre
         constants=listed(program.constants),
         whole=message_of("Value(1)") if program.is_message_per_vertex else "1",
         sent=message_of("d") if program.is_message_per_vertex else "d",
-        asks=ASKS,
         total=program.text_of_call("total", sender("taken")) if "total" in program.functions else "0.0",
         gather_piece=block("\n".join(pieces), 3),
         gather=block("\n".join(whole_row(side) for side in range(num_sides)), 5),

@@ -33,7 +33,7 @@ from tgraph.kernels.cpu.fused.functions import (
 )
 from tgraph.kernels.cpu.fused.functions import change as default_change
 from tgraph.kernels.cpu.fused.momentum import new_course, next_omega
-from tgraph.kernels.cpu.neighbor_sums import sum_row
+from tgraph.kernels.cpu.neighbor_sums import sum_gapped_row, sum_row
 from tgraph.kernels.cpu.prefetch import AHEAD, prefetch
 from tgraph.kernels.cpu.shares import begin_turn, take
 from tgraph.kernels.cpu.team import BORROWING, JIT, part
