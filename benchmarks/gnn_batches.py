@@ -10,6 +10,9 @@ all batches, `peak` the memory that an epoch needs beyond what was resident befo
 
 Peers are run with `MALLOC_MMAP_MAX_=0` and no trimming, which makes them up to twice as fast here as they are when they
 are installed (`--allocator as_installed` leaves that out); tgraph always runs as it is installed.
+
+With `--part 0.1` the table of features stays in its file, and every candidate is in a memory cgroup (version 1, root)
+that has room for a tenth of it beside what the process had before: most rows come from the disk whenever they are used.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ QUIET = {"PYTHONWARNINGS": "ignore", "DGLBACKEND": "pytorch"}
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28)}
 OURS = ("tgraph", "tgraph_ahead", "tgraph_auto", "tgraph_copy", "tgraph_copy_ahead")
 ONLY = {"pyg_fused": "gcn"}
+CGROUPS = Path("/sys/fs/cgroup/memory")
 
 
 @dataclass
@@ -51,15 +55,30 @@ class Candidate:
     milliseconds: list[float] = field(default_factory=list)
     stages: list[dict[str, float]] = field(default_factory=list)
     peak_bytes: int = 0
+    group: Path | None = None  # that limits its memory
 
     @classmethod
-    def start(cls, name: str, python: str, folder: Path, model: str, environment: dict[str, str]) -> Candidate:
-        """Start the process and wait until it holds the graph."""
-        command = [python, str(Path(__file__).with_name("gnn_worker.py")), name, str(folder), model]
+    def start(
+        cls, name: str, python: str, folder: Path, model: str, environment: dict[str, str], part: float
+    ) -> Candidate:
+        """Start the process and wait until it holds the graph, and the features if it has room for all of them."""
+        where = "memory" if part == 1 else "file"
+        command = [python, str(Path(__file__).with_name("gnn_worker.py")), name, str(folder), model, where]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         candidate = cls(name, subprocess.Popen(command, env={**os.environ, **QUIET, **environment}, **pipes))
         candidate._read()
+        if part < 1:
+            candidate.limit(folder / "features.npy", part)
         return candidate
+
+    def limit(self, features: Path, part: float) -> None:
+        """Forget the pages of the features, and leave room for a part of them from now on."""
+        self.group = CGROUPS / f"tgraph-{self.process.pid}"
+        self.group.mkdir()
+        (self.group / "cgroup.procs").write_text(str(self.process.pid))
+        with features.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        (self.group / "memory.limit_in_bytes").write_text(str(int(part * features.stat().st_size)))
 
     def run(self, num_batches: int, counts: bool) -> None:
         """Train for an epoch; the peak of memory counts from the first one on."""
@@ -83,6 +102,8 @@ class Candidate:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
+        if self.group is not None:
+            self.group.rmdir()
 
     @property
     def median(self) -> float:
@@ -117,6 +138,7 @@ def write_data(name: str, folder: Path, num_batches: int) -> str:
     features = np.lib.format.open_memmap(folder / "features.npy", mode="w+", dtype=np.float32, shape=shape)
     for first in range(0, graph.num_vertices, 1 << 14):
         random.standard_normal(out=features[first : first + (1 << 14)], dtype=np.float32)
+    features.flush()
     return f"{graph.num_vertices:,} vertices, {sources.size:,} edges in rows, {width:,} features"
 
 
@@ -128,7 +150,7 @@ def measure(name: str, model: str, folder: Path, arguments: argparse.Namespace) 
     for who in arguments.candidates:
         python, environment = pythons[who.split("_")[0]]
         if python is not None and ONLY.get(who, model) == model:
-            candidates.append(Candidate.start(who, python, folder, model, environment))
+            candidates.append(Candidate.start(who, python, folder, model, environment, arguments.part))
     for number in range(arguments.rounds + 1):
         for candidate in candidates:
             candidate.run(arguments.batches, counts=number > 0)
@@ -148,6 +170,7 @@ def main() -> None:
     parser.add_argument("--allocator", choices=("tuned", "as_installed"), default="tuned")
     parser.add_argument("--batches", type=int, default=100, help="in an epoch: its first ones are slow for everyone")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--part", type=float, default=1.0, help="of the features' bytes that memory has room for")
     arguments = parser.parse_args()
     for name in arguments.graphs:
         with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 """One system that trains on batches, in a process of its own: it answers orders that come line by line.
 
-    python benchmarks/gnn_worker.py NAME FOLDER gcn|ngcf
+    python benchmarks/gnn_worker.py NAME FOLDER gcn|ngcf memory|file
 
 `gnn_batches.py` starts it, with the interpreter of an environment in which the system is installed. The folder holds
 the graph's incoming rows, a table of features and labels, which every system maps or holds in its own form. A system is
@@ -44,10 +44,11 @@ class Data:
     seeds: Any  # [batches, BATCH_SIZE] int64
 
     @classmethod
-    def read(cls, folder: Path) -> Data:
-        """Map the files of a folder; features are touched once, so that reading them costs no page faults later."""
+    def read(cls, folder: Path, where: str) -> Data:
+        """Map the files of a folder; features that are to be in memory are touched once: later no page is missing."""
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="c") for name in ("features", "labels")}
-        arrays["features"].sum()
+        if where == "memory":
+            arrays["features"].sum()
         offsets, sources, seeds = (np.load(folder / f"{name}.npy") for name in ("offsets", "sources", "seeds"))
         features, labels = (torch.from_numpy(arrays[name]) for name in ("features", "labels"))
         return cls(offsets, sources, features, labels, int(labels.max()) + 1, seeds)
@@ -79,11 +80,11 @@ def forget_peak() -> None:
 
 def main() -> None:
     """Prepare, then answer."""
-    name, folder, model = sys.argv[1:]
+    name, folder, model, where = sys.argv[1:]
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     make = importlib.import_module("gnn_" + name.split("_")[0]).TRAINERS[name]
-    data = Data.read(Path(folder))
+    data = Data.read(Path(folder), where)
     make(data.small(), model).run()
     started = time.perf_counter()
     trainer = make(data, model)

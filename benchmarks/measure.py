@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import subprocess
 import sys
@@ -29,14 +30,16 @@ class Timing:
 
 
 def interleave(candidates: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, Timing]:
-    """Run every candidate once to warm up, then all of them in turn, `rounds` times."""
+    """Run every candidate once to warm up, then all of them in turn, `rounds` times, in another order each time."""
     for run in candidates.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    names, shuffler = list(candidates), random.Random(0)
     for _ in range(rounds):
-        for name, run in candidates.items():
+        shuffler.shuffle(names)  # so that nobody always comes after the same one, who leaves the caches to it
+        for name in names:
             started = time.perf_counter()
-            run()
+            candidates[name]()
             seconds[name].append(time.perf_counter() - started)
     return {name: Timing(values) for name, values in seconds.items()}
 

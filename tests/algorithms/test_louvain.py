@@ -22,7 +22,7 @@ from tgraph.kernels.cpu import communities as kernel
 from tgraph.kernels.cpu import community_levels as levels
 from tgraph.kernels.cpu import community_queue as queue
 from tgraph.kernels.cpu import team
-from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
+from tgraph.kernels.cpu.watch import STOP, Watch, new_shared
 from tgraph.verify.louvain import check_louvain
 
 WEIGHTS = ("none", "small", "large", "float")
@@ -250,7 +250,7 @@ def test_joined_levels_are_sums_over_edges_in_either_width(case: SmallGraph, dat
 def test_a_stopped_move_ends_with_nobody_left_waiting(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     class StoppedWatch(Watch):
         def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
-            shared = np.zeros(SHARED_SIZE, np.int64)
+            shared = new_shared(size)
             shared[STOP] = 1
             team.watch_team(worker, size, (shared, *args))
             return shared

@@ -19,14 +19,14 @@ from tgraph.kernels.cpu.mis import first_independent, random_order
 from tgraph.kernels.cpu.mst import minimum_spanning_forest
 from tgraph.kernels.cpu.multi_source import levels_from_sources, reach_of_sources, reach_of_vertices
 from tgraph.kernels.cpu.team import watch_team
-from tgraph.kernels.cpu.watch import SHARED_SIZE, STOP, Watch
+from tgraph.kernels.cpu.watch import STOP, Watch, new_shared
 
 
 class StoppedWatch(Watch):
     """Runs workers that are told to stop before they begin."""
 
     def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
-        shared = np.zeros(SHARED_SIZE, np.int64)
+        shared = new_shared(size)
         shared[STOP] = 1
         watch_team(worker, size, (shared, *args))
         return shared

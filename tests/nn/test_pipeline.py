@@ -25,6 +25,7 @@ from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
 from tgraph.kernels.cpu import team
 from tgraph.nn import Batch, Block, LinkLoader, Loader, Rows, open_table
+from tgraph.nn import lookup as lookups
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.stages import IN_TURN, Choice, Staged, Tried, Unstaged
 
@@ -244,6 +245,22 @@ def test_mapped_tables(graph: Graph, features: torch.Tensor, tmp_path: Path) -> 
             assert all_content(Loader(graph, None, (3, 4), 100, features=table, lookup=lookup)) == expected
     with pytest.raises(InvalidArgumentError, match="it has x, y"):
         open_table(tmp_path / "features.safetensors")
+
+
+@pytest.mark.parametrize("lookup", ["copy", "through"])
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_rows_in_files_are_asked_for_once(
+    graph: Graph, features: torch.Tensor, tmp_path: Path, lookup: str, ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("pages are asked for on Linux alone")
+    np.save(tmp_path / "features.npy", features.numpy())
+    asked: list[int] = []
+    monkeypatch.setattr(lookups, "ask_for_rows", lambda table, rows: asked.extend(rows.tolist()))
+    options: dict[str, Any] = {"lookup": lookup, "ahead": ahead, "shuffle": False}
+    tables = {"x": open_table(tmp_path / "features.npy"), "y": features}
+    batches = list(Loader(graph, None, (3, 4), 100, features=tables, **options))
+    assert asked == [vertex for batch in batches for vertex in batch.vertices.tolist()]
 
 
 def test_gradients_reach_a_table_that_is_read_in_place(graph: Graph) -> None:

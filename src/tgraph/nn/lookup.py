@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from torch import Tensor
 
 from tgraph.errors import InvalidArgumentError
+from tgraph.kernels.cpu.page_requests import ask_for_rows, is_of_file
 from tgraph.kernels.cpu.row_lookup import copy_rows
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.rows import Rows, bytes_of, rows_of_bytes
@@ -34,7 +35,13 @@ class Lookup:
         if self.copies and any(table.device.type != "cpu" for table in self._tables.values()):
             raise InvalidArgumentError("features are on another device; leave them on the CPU, or use lookup='through'")
         self._bytes = {name: bytes_of(table) for name, table in self._tables.items()} if self.copies else {}
+        self._mapped = [rows for rows in map(bytes_of, _on_cpu(self._tables.values())) if is_of_file(rows)]
         self._pool = pool
+
+    def ask(self, vertices: Array) -> None:
+        """Have the rows of vertices read in the background, where tables are mapped from files."""
+        for rows in self._mapped:
+            ask_for_rows(rows, vertices)
 
     def begin(self, most: int) -> dict[str, Array]:
         """Return room for the rows of `most` vertices, `[most, B]` bytes per table."""
@@ -57,6 +64,10 @@ class Lookup:
         if not self._is_single:
             return found
         return found.get(_ONLY)
+
+
+def _on_cpu(tables: Iterable[Tensor]) -> Iterable[Tensor]:
+    return (table for table in tables if table.device.type == "cpu")
 
 
 def _read_in_place(table: Tensor, vertices: Tensor) -> Rows:

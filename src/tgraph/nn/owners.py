@@ -92,6 +92,9 @@ class OwnerLookup:
             for name, table in named.items()
         }
 
+    def ask(self, vertices: Array) -> None:
+        """Do nothing: rows are those of owners."""
+
     def begin(self, most: int) -> dict[str, Array]:
         """Return no room: what owners send is the batch's."""
         return {}

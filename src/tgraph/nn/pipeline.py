@@ -2,8 +2,10 @@
 
 Stages, after GraphTensor (Jang et al. 2023): sampling (S) and reindexing (R) layer by layer in one thread; lookup of
 features (K) and transfer to the device (T) in another. K begins with the vertices of the inner layers while S works on
-the outermost one, which holds most of the edges. S and R never run at the same time, so the table of vertices that both
-use needs no lock; everything else they do, and K, runs in compiled code without Python's lock.
+the outermost one, which holds most of the edges. Rows of tables that are mapped from files are asked for as soon as
+their vertices are known, so that the disk reads many at once while others work. S and R never run at the same time, so
+the table of vertices that both use needs no lock; everything else they do, and K, runs in compiled code without
+Python's lock.
 """
 
 from __future__ import annotations
@@ -118,6 +120,7 @@ class Draft:
     number: int
     details: Any
     room: dict[str, Array] | None = None  # for features; None = none yet
+    num_asked: int = 0  # vertices whose features are on their way into memory
     num_copied: int = 0  # vertices whose features are there
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -222,8 +225,10 @@ class Pipeline(ABC):
             seeds, times, details = self._seeds(chosen, key)
             draft = Draft(number, details, seconds={"seeds": time.perf_counter() - started})
 
-            def announce(vertices: Array, most: int) -> None:
-                hand_on(Part(draft, vertices, most))
+            def announce(vertices: Array, most: int, sample: Sample | None = None) -> None:
+                self._lookup.ask(vertices[draft.num_asked :])
+                draft.num_asked = vertices.size
+                hand_on(Part(draft, vertices, most, sample))
 
             if self.sampler.is_on_device and not self._lookup.copies:
                 found = self.sampler.expand_on_device(seeds, key)
@@ -234,7 +239,7 @@ class Pipeline(ABC):
             found = self.sampler.expand(seeds, key, times, announce if is_early else None)
             draft.seconds.update(found.seconds)
             vertices = found.vertices.numpy()
-            hand_on(Part(draft, vertices, vertices.size, found))
+            announce(vertices, vertices.size, found)
 
         return sample
 

@@ -47,6 +47,7 @@ def open_table(path: str | os.PathLike[str], name: str | None = None) -> Tensor:
     """Map a table from a safetensors or NumPy file: rows are read from the file when they are looked up.
 
     Only the pages that rows lie on are read, and the system may forget them again: a table may be larger than memory.
+    A `Loader` has the rows of a batch read all at once, in the background.
 
     Args:
         path: A `.safetensors` or `.npy` file.

@@ -24,7 +24,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import fetch_add, give_way, load, relax, store
 from tgraph.kernels.cpu.barrier import SPINS
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, DONE, SHARED_SIZE, Watch, is_stopped
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, Watch, is_stopped, new_shared
 from tgraph.runtime.protocol import Array
 
 Rows = tuple[Array, Array, "Array | None"]  # offsets [V+1], neighbours [E], weights [E] or None
@@ -72,7 +72,7 @@ class Level:
     def run(self, watch: Watch | None, worker: Callable[..., None], size: int, *args: Any) -> None:
         """Run `worker(rank, size, shared, *rows, *args)`; on a small level without starting a thread."""
         if self.num_arcs + self.num_vertices < MIN_WATCHED:
-            worker(0, 1, np.zeros(SHARED_SIZE, np.int64), *self.rows, *args)
+            worker(0, 1, new_shared(1), *self.rows, *args)
         else:
             (watch or Watch()).run(worker, size, *self.rows, *args)
 

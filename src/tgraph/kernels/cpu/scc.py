@@ -22,7 +22,7 @@ from numba import njit
 from tgraph.kernels.cpu.atomics import compare_swap, fetch_add, fetch_min, load
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.team import JIT, as_unsigned, part, run_team, team_size
-from tgraph.kernels.cpu.watch import COUNTERS, DONE, SHARED_SIZE, STOP, Watch, is_stopped
+from tgraph.kernels.cpu.watch import COUNTERS, DONE, STOP, Watch, is_stopped, new_shared
 from tgraph.runtime.protocol import Array
 
 UNSEEN, REACHED, GIANT, SETTLED = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(3)
@@ -55,7 +55,7 @@ def smallest_strongly_connected(offsets: Array, targets: Array, watch: Watch | N
     arrays = [as_unsigned(array) for array in (offsets, targets, labels, queue, path, lows)]
     states, places = np.zeros(num_vertices, np.uint8), np.empty(num_vertices, np.uint64)
     if targets.size + num_vertices < SMALL:
-        run_team(_finish, 1, np.zeros(SHARED_SIZE, np.int64), *arrays, states, places, 0, True)
+        run_team(_finish, 1, new_shared(1), *arrays, states, places, 0, True)
         return labels
     size = team_size(targets.size + num_vertices)
     watch = watch or Watch()

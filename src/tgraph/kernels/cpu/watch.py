@@ -21,11 +21,17 @@ from numba import njit
 
 from tgraph.kernels.cpu.atomics import load
 from tgraph.kernels.cpu.team import JIT, run_team, team_size, watch_team
+from tgraph.runtime.protocol import Array
 
 SHARED_SIZE = 512  # int64 words; those that threads write at the same time are 8 apart, each in its own cache line
 ARRIVALS, STOP, DONE, COUNTERS = 0, 8, 16, 24  # COUNTERS, COUNTERS + 8, ...: the worker's own, 0 at the start
 SHARES = SHARED_SIZE  # behind these there are three counters of every thread, see `shares`
 WORK_IN_BLOCKS = 4  # times as many edges as in a whole run, until another thread is worth it
+
+
+def new_shared(size: int) -> Array:
+    """Return the words that `size` threads share, with room for all that a worker may count."""
+    return np.zeros(SHARES + 24 * size, np.int64)
 
 
 class Watch:
@@ -37,11 +43,11 @@ class Watch:
 
     def __init__(self, look: Callable[[int], None] | None = None) -> None:
         self._look = look
-        self.shared = np.zeros(SHARED_SIZE, np.int64)  # of the last run
+        self.shared = new_shared(0)  # of the last run
 
     def run(self, worker: Callable[..., None], size: int, *args: Any) -> Any:
         """Run `worker(rank, size, shared, *args)` for every rank; return `shared [N] int64` as they left it."""
-        shared = self.shared = np.zeros(SHARES + 24 * size, np.int64)
+        shared = self.shared = new_shared(size)
 
         def stop() -> None:
             shared[STOP] = 1
@@ -67,7 +73,7 @@ def run_briefly(worker: Callable[..., None], size: int, args: list[Any]) -> Any:
     >>> run_briefly(_count_to, 1, [1000]).tolist()[DONE]
     1000
     """
-    shared = np.zeros(SHARED_SIZE, np.int64)
+    shared = new_shared(size)
     if size == 1:
         worker(0, 1, shared, *args)
     else:

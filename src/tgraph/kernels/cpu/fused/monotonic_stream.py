@@ -33,7 +33,7 @@ from tgraph.kernels.cpu.fused.source import compile_worker, load_kernel
 from tgraph.kernels.cpu.gapped_rows import GappedRows, grown
 from tgraph.kernels.cpu.hot_subgraph import HotSubgraph, RowReads
 from tgraph.kernels.cpu.team import run_team, team_size
-from tgraph.kernels.cpu.watch import SHARED_SIZE
+from tgraph.kernels.cpu.watch import new_shared
 from tgraph.runtime.protocol import Array
 
 WAVES, INVALID, NEXT, LISTED, FOLLOWED = 120, 136, 144, 152, 160  # counters in `shared`
@@ -112,8 +112,9 @@ class MonotonicStream:
         self._improves[:] = 0
         roots = np.flatnonzero(self._begins & (self.values == self.starts))
         self._active[: roots.size] = roots
-        shared = np.zeros(SHARED_SIZE, np.int64)
-        run_team(self._module.attach, team_size(self.values.size), shared, *self._attached(roots.size))
+        size = team_size(self.values.size)
+        shared = new_shared(size)
+        run_team(self._module.attach, size, shared, *self._attached(roots.size))
         return int(np.count_nonzero(self.values != self.starts)) - int(shared[LISTED])
 
     def run(self, active: Array | None) -> Followed:
@@ -150,7 +151,7 @@ class MonotonicStream:
     def _follow(
         self, gone: tuple[Array, Array], new: tuple[Array, Array, Array], size: int, num_coming: int
     ) -> Followed:
-        shared = np.zeros(SHARED_SIZE, np.int64)
+        shared = new_shared(size)
         shared[NEXT] = num_coming
         run_team(self._module.update, size, shared, *self._updated(gone, new))
         count = int(shared[LISTED])

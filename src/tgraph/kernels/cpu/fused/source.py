@@ -12,7 +12,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from tgraph.kernels.cpu.fused.translate import NotTranslatableError
-from tgraph.kernels.cpu.watch import SHARED_SIZE
+from tgraph.kernels.cpu.watch import new_shared
 from tgraph.kernels.generated import load_generated
 
 
@@ -25,6 +25,6 @@ def load_kernel(text: str) -> ModuleType:
 def compile_worker(worker: Callable[..., None], args: list[Any]) -> None:
     """Compile a worker for these arguments, with which it has nothing to do, or take its code from the disk."""
     try:
-        worker(0, 1, np.zeros(SHARED_SIZE, np.int64), *args)
+        worker(0, 1, new_shared(1), *args)
     except NumbaError as error:
         raise NotTranslatableError(f"Numba cannot compile it: {str(error).strip().splitlines()[-1]}") from error

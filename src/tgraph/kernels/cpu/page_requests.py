@@ -1,0 +1,87 @@
+"""Asking the system for the pages of rows in a mapped file, so that it reads many at once and in the background.
+
+A thread that touches a page that is not in memory waits for it, so that as many requests are under way as there are
+threads; a disk needs dozens to be busy. Asked before, pages are read while threads do something else. Asking takes half
+a microsecond for a row that is in memory already, longer than copying it may take, so a few rows are tried first: where
+asking a second time is much faster than the first time was for none of them, the table is taken to be in memory.
+Nothing is written, and answers do not depend on it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from pathlib import Path
+
+import numpy as np
+from numba import njit, types
+
+from tgraph.kernels.cpu.clock import ticks
+from tgraph.kernels.cpu.team import JIT
+from tgraph.runtime.protocol import Array
+
+WILL_NEED = getattr(mmap, "MADV_WILLNEED", 3)
+PAGE_BYTES = mmap.PAGESIZE
+TRIED = 16  # rows
+MUCH = 6  # times as long; a row that is not in memory takes 20 times as long to ask for, one that is twice at most
+
+_madvise = types.ExternalFunction("madvise", types.int32(types.intp, types.uintp, types.int32))
+
+
+def is_of_file(array: Array) -> bool:
+    """Say whether an array is memory that is mapped from a file; where that cannot be found out, it is not.
+
+    >>> is_of_file(np.zeros(10))
+    False
+    """
+    if not sys.platform.startswith("linux") or not array.nbytes:
+        return False
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, *_, name = line.split(maxsplit=5)
+        first, last = (int(address, 16) for address in addresses.split("-"))
+        if first <= array.ctypes.data < last:
+            return name.startswith("/")
+    return False
+
+
+def ask_for_rows(table: Array, rows: Array) -> None:
+    """Ask for the pages of some rows of a table of bytes `[R, B]` that is mapped from a file. Needs 0 <= rows < R."""
+    _ask(table.ctypes.data, table.shape[1], rows)
+
+
+@njit(**JIT)
+def _ask(address, row_bytes, rows):
+    """Asks for all rows if one of a few was not in memory. One thread: the disk is slower."""
+    if _are_there(address, row_bytes, rows):
+        return
+    asked_first = asked_last = np.intp(0)
+    for row in rows:
+        first, last = _pages(address, row_bytes, row)
+        if first < asked_first or last > asked_last:
+            _request(first, last)
+            asked_first, asked_last = first, last
+
+
+@njit(**JIT)
+def _are_there(address, row_bytes, rows):
+    for i in range(0, rows.size, max(rows.size // TRIED, 1)):
+        first, last = _pages(address, row_bytes, rows[i])
+        started = ticks()
+        _request(first, last)
+        asked = ticks()
+        _request(first, last)
+        if asked - started > MUCH * (ticks() - asked):
+            return False
+    return True
+
+
+@njit(**JIT)
+def _pages(address, row_bytes, row):
+    """Return where the pages of a row begin and end."""
+    begin = np.intp(address + row * row_bytes)
+    return begin - begin % PAGE_BYTES, (begin + row_bytes + PAGE_BYTES - 1) // PAGE_BYTES * PAGE_BYTES
+
+
+@njit(**JIT)
+def _request(first, last):
+    _madvise(first, np.uintp(last - first), np.int32(WILL_NEED))
