@@ -12,7 +12,8 @@ Peers are run with `MALLOC_MMAP_MAX_=0` and no trimming, which makes them up to 
 are installed (`--allocator as_installed` leaves that out); tgraph always runs as it is installed.
 
 With `--part 0.1` the table of features stays in its file, and every candidate is in a memory cgroup (version 1, root)
-that has room for a tenth of it beside what the process had before: most rows come from the disk whenever they are used.
+that has room for a tenth of it beside the memory of its own that an epoch needs: most rows come from the disk whenever
+they are used.
 """
 
 from __future__ import annotations
@@ -66,19 +67,19 @@ class Candidate:
         command = [python, str(Path(__file__).with_name("gnn_worker.py")), name, str(folder), model, where]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         candidate = cls(name, subprocess.Popen(command, env={**os.environ, **QUIET, **environment}, **pipes))
-        candidate._read()
         if part < 1:
-            candidate.limit(folder / "features.npy", part)
+            candidate.group = CGROUPS / f"tgraph-{candidate.process.pid}"
+            candidate.group.mkdir()
+            (candidate.group / "cgroup.procs").write_text(str(candidate.process.pid))
+        candidate._read()
         return candidate
 
-    def limit(self, features: Path, part: float) -> None:
-        """Forget the pages of the features, and leave room for a part of them from now on."""
-        self.group = CGROUPS / f"tgraph-{self.process.pid}"
-        self.group.mkdir()
-        (self.group / "cgroup.procs").write_text(str(self.process.pid))
-        with features.open("rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        (self.group / "memory.limit_in_bytes").write_text(str(int(part * features.stat().st_size)))
+    def limit(self, room_bytes: int) -> None:
+        """Leave room for so many bytes of pages from now on; the process keeps what memory of its own it has."""
+        assert self.group is not None
+        lines = (self.group / "memory.stat").read_text().splitlines()
+        own_bytes = next(int(line.split()[1]) for line in lines if line.startswith("rss "))
+        (self.group / "memory.limit_in_bytes").write_text(str(own_bytes + room_bytes))
 
     def run(self, num_batches: int, counts: bool) -> None:
         """Train for an epoch; the peak of memory counts from the first one on."""
@@ -139,6 +140,9 @@ def write_data(name: str, folder: Path, num_batches: int) -> str:
     for first in range(0, graph.num_vertices, 1 << 14):
         random.standard_normal(out=features[first : first + (1 << 14)], dtype=np.float32)
     features.flush()
+    del features  # pages that someone maps are not forgotten
+    with (folder / "features.npy").open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     return f"{graph.num_vertices:,} vertices, {sources.size:,} edges in rows, {width:,} features"
 
 
@@ -154,6 +158,8 @@ def measure(name: str, model: str, folder: Path, arguments: argparse.Namespace) 
     for number in range(arguments.rounds + 1):
         for candidate in candidates:
             candidate.run(arguments.batches, counts=number > 0)
+            if number == 0 and arguments.part < 1:
+                candidate.limit(int(arguments.part * (folder / "features.npy").stat().st_size))
     for candidate in candidates:
         print(candidate.row(candidates[0].median), flush=True)
         candidate.end()

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from tgraph.errors import InvalidArgumentError
-from tgraph.kernels.cpu.page_requests import ask_for_rows, is_of_file
+from tgraph.kernels.cpu.page_requests import ask_for_rows, is_of_file, read_at_random
 from tgraph.kernels.cpu.row_lookup import copy_rows
 from tgraph.nn.buffers import BufferPool
 from tgraph.nn.rows import Rows, bytes_of, rows_of_bytes
@@ -36,6 +36,8 @@ class Lookup:
             raise InvalidArgumentError("features are on another device; leave them on the CPU, or use lookup='through'")
         self._bytes = {name: bytes_of(table) for name, table in self._tables.items()} if self.copies else {}
         self._mapped = [rows for rows in map(bytes_of, _on_cpu(self._tables.values())) if is_of_file(rows)]
+        for rows in self._mapped:
+            read_at_random(rows)
         self._pool = pool
 
     def ask(self, vertices: Array) -> None:

@@ -20,7 +20,7 @@ from tgraph.kernels.cpu.clock import ticks
 from tgraph.kernels.cpu.team import JIT
 from tgraph.runtime.protocol import Array
 
-WILL_NEED = getattr(mmap, "MADV_WILLNEED", 3)
+RANDOM, WILL_NEED = getattr(mmap, "MADV_RANDOM", 1), getattr(mmap, "MADV_WILLNEED", 3)
 PAGE_BYTES = mmap.PAGESIZE
 TRIED = 16  # rows
 MUCH = 6  # times as long; a row that is not in memory takes 20 times as long to ask for, one that is twice at most
@@ -42,6 +42,14 @@ def is_of_file(array: Array) -> bool:
         if first <= array.ctypes.data < last:
             return name.startswith("/")
     return False
+
+
+def read_at_random(array: Array) -> None:
+    """Say that pages of a mapped file are touched here and there.
+
+    Otherwise a page that is missing brings 32 with it, which may put out of memory what was asked for.
+    """
+    _madvise_all(array.ctypes.data, array.nbytes)
 
 
 def ask_for_rows(table: Array, rows: Array) -> None:
@@ -85,3 +93,9 @@ def _pages(address, row_bytes, row):
 @njit(**JIT)
 def _request(first, last):
     _madvise(first, np.uintp(last - first), np.int32(WILL_NEED))
+
+
+@njit(**JIT)
+def _madvise_all(address, num_bytes):
+    first, last = _pages(address, num_bytes, 0)
+    _madvise(first, np.uintp(last - first), np.int32(RANDOM))
