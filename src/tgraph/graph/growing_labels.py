@@ -8,7 +8,7 @@ import numpy as np
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph.labels import number_vertices, object_array
-from tgraph.kernels.cpu.arc_batches import known_numbers
+from tgraph.kernels.cpu.arc_batches import are_known, known_numbers
 from tgraph.kernels.cpu.vertex_ids import IdTable
 from tgraph.runtime import Array
 
@@ -37,7 +37,7 @@ class GrowingLabels:
         return self._array
 
     def find(self, column: Array) -> Array:
-        """Return the numbers of ids, `[N] int64`, -1 = not known."""
+        """Return the numbers of ids, `[N] int64`, -1 = not known; the column itself if its ids are their numbers."""
         if not column.size:
             return np.empty(0, np.int64)
         self._check_kind(column)
@@ -47,8 +47,7 @@ class GrowingLabels:
         if column.dtype.kind != "i":  # of an empty graph
             return np.full(column.size, -1, np.int64)
         if self._array is None:
-            found: Array = known_numbers(column, self.count)
-            return found
+            return column if are_known(column, self.count) else known_numbers(column, self.count)
         found = np.full(column.size, -1, np.int64)
         for first, table in self._tables:
             numbers = table.numbers_of(column).astype(np.int64)
@@ -58,7 +57,7 @@ class GrowingLabels:
     def number(self, columns: list[Array]) -> tuple[list[Array], Array]:
         """Return the numbers of ids, those that new ones will have when they are added, and the new ones."""
         found = [self.find(column) for column in columns]
-        if all(numbers.size == 0 or numbers.min() >= 0 for numbers in found):
+        if all(a is b or b.size == 0 or b.min() >= 0 for a, b in zip(columns, found, strict=True)):
             return found, np.empty(0, np.int64)
         unknown = [column[numbers < 0] for column, numbers in zip(columns, found, strict=True)]
         numbered, labels = number_vertices([ids for ids in unknown if ids.size])

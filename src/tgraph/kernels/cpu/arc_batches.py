@@ -10,6 +10,19 @@ from tgraph.kernels.cpu.team import JIT
 
 
 @njit(**JIT)
+def are_known(ids, num_known):
+    """Say whether all ids are numbers of vertices.
+
+    >>> are_known(np.array([0, 2]), 3), are_known(np.array([0, 3]), 3), are_known(np.array([-1]), 3)
+    (True, False, False)
+    """
+    num_others = 0
+    for i in range(ids.size):
+        num_others += np.uint64(ids[i]) >= np.uint64(num_known)
+    return num_others == 0
+
+
+@njit(**JIT)
 def known_numbers(ids, num_known):
     """Return ids that are numbers of vertices as they are, and -1 for others, `[N] int64`.
 

@@ -1,8 +1,8 @@
 """Batches of changes on rows with gaps: every change is looked up, and done where the row has room for it.
 
-A row is changed by one thread, from its first mutation to its last, while its cells are in the cache. Rows that need
-a larger block are left to `row_writes`: blocks are given out when all other rows are done. When all are, one thread
-lists what has changed, in the same call: for a small batch calls cost more than the work.
+A row is changed by one thread, from its first mutation to its last, while its cells are in the cache. A row that needs
+a larger block gets it at once where there is one thread; several leave such rows to `move_rows`, when all others are
+done. Then one thread lists what has changed, in the same call: for a small batch calls cost more than the work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tgraph.kernels.cpu.atomics import fetch_add
 from tgraph.kernels.cpu.barrier import meet
 from tgraph.kernels.cpu.gapped_layout import DEAD, ORDERED, START, UNIT, USED, dead_bit, size_class, units_for
 from tgraph.kernels.cpu.prefetch import prefetch
-from tgraph.kernels.cpu.row_writes import NEW_CELL, write_row
+from tgraph.kernels.cpu.row_writes import NEW_CELL, move_row, write_row
 from tgraph.kernels.cpu.team import BORROWING, JIT
 
 CHUNK = 128  # rows that a thread takes at a time
@@ -29,8 +29,8 @@ TAKEN, NUM_GONE, NUM_NEW, NUM_MOVERS, NUM_UNITS = 8, 16, 24, 32, 40  # in `share
 @njit(**JIT)
 def change_rows(
     rank, size, shared, sources, targets, weights, kinds, order, rows, multi_edges, replace, writes, outcomes, gone,
-    came, old_weights, new_units, movers, places, place_words, capacities, cells, cell_weights, as_given, new_ends,
-    new_weights,
+    came, old_weights, new_units, movers, places, place_words, capacities, cells, cell_weights, free, end, as_given,
+    new_ends, new_weights,
 ):  # fmt: skip
     """Find what each mutation means and, if it `writes`, do it: mark deleted neighbours, write weights and new arcs.
 
@@ -40,8 +40,9 @@ def change_rows(
     found, sizes = np.empty(2 * GROUP, np.uint64), np.empty(2 * GROUP, np.uint64)
     searching = np.empty(2 * GROUP, np.int64)
     _change_all(
-        shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
-        new_units, places, place_words, capacities, cells, cell_weights, found, sizes, searching,
+        shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, size == 1, outcomes, gone, came,
+        old_weights, new_units, places, place_words, capacities, cells, cell_weights, free, end, found, sizes,
+        searching,
     )  # fmt: skip
     meet(shared, 1, size)
     if rank == 0:
@@ -53,8 +54,9 @@ def change_rows(
 
 @njit(**BORROWING)
 def _change_all(
-    shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, outcomes, gone, came, old_weights,
-    new_units, places, place_words, capacities, cells, cell_weights, found, sizes, searching,
+    shared, sources, targets, weights, kinds, rows, multi_edges, replace, writes, is_alone, outcomes, gone, came,
+    old_weights, new_units, places, place_words, capacities, cells, cell_weights, free, end_of_cells, found, sizes,
+    searching,
 ):  # fmt: skip
     """Take rows until all are taken."""
     while True:
@@ -93,9 +95,14 @@ def _change_all(
                     count += came[k] == NEW_CELL
                 i = end
             if writes:
-                new_units[r] = _finish_row(
+                units = _finish_row(
                     u, count, rows[r], rows[r + 1], targets, weights, came, places, capacities, cells, cell_weights
                 )  # fmt: skip
+                if units and not (is_alone and move_row(
+                    u, units, count, rows[r], rows[r + 1], targets, weights, came, places, capacities, cells,
+                    cell_weights, free, end_of_cells,
+                )):  # fmt: skip
+                    new_units[r] = units
 
 
 @njit(**BORROWING)

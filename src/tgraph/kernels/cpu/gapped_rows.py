@@ -180,8 +180,8 @@ class GappedRows:
         arcs = mutations.sources, mutations.targets, mutations.weights, mutations.kinds, mutations.order, mutations.rows
         run_team(
             change_rows, size, shared, *arcs, self.multi_edges, replace, writes, outcomes, gone, came, old_weights,
-            new_units, movers, places, places.reshape(-1), self.capacities, self.neighbors, self.weights, as_given,
-            ends, weights,
+            new_units, movers, places, places.reshape(-1), self.capacities, self.neighbors, self.weights, self._free,
+            self._end, as_given, ends, weights,
         )  # fmt: skip
         num_gone, num_new, num_movers = shared[[NUM_GONE, NUM_NEW, NUM_MOVERS]].tolist()
         if num_movers:

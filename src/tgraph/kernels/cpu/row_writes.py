@@ -1,4 +1,8 @@
-"""Rows with gaps, written: new arcs into tails, whole rows anew, and rows that move to a larger block."""
+"""Rows with gaps, written: new arcs into tails, whole rows anew, and rows that move to a larger block.
+
+Free blocks of a size are a list: `free` has 1 + the start of the first, and the first cells of each lead to the next.
+`end` is where the units begin that were never used.
+"""
 
 from __future__ import annotations
 
@@ -52,26 +56,50 @@ def _find_blocks(sources, rows, movers, new_units, places, capacities, cells, fr
     """Choose a block for every row that needs one; `moves` gets its old start and units."""
     for m in range(movers.size):
         u = sources[rows[movers[m]]]
-        number, units = size_class(new_units[movers[m]])
         moves[m, 0], moves[m, 1] = places[u, START], capacities[u]
-        if free[number]:
-            start = free[number] - 1
-            free[number] = np.int64(cells[start * UNIT]) | (np.int64(cells[start * UNIT + 1]) << 32)
-        else:
-            start = end[0]
-            end[0] += units
-        places[u, START], capacities[u] = start, units
+        _give_block(u, new_units[movers[m]], places, capacities, cells, free, end)
 
 
 @njit(**BORROWING)
 def _leave_blocks(moves, cells, free):
     """Put the blocks that rows have left into the lists of free ones."""
     for m in range(moves.shape[0]):
-        if moves[m, 1]:
-            start, number = moves[m, 0], size_class(moves[m, 1])[0]
-            cells[start * UNIT] = cells.dtype.type(free[number] & 0xFFFFFFFF)
-            cells[start * UNIT + 1] = cells.dtype.type(free[number] >> 32)
-            free[number] = start + 1
+        _leave_block(moves[m, 0], moves[m, 1], cells, free)
+
+
+@njit(**BORROWING, forceinline=True)
+def _give_block(u, units, places, capacities, cells, free, end):
+    """Give a row a block of so many units, which is the size of one; there must be one, or room behind all."""
+    number = size_class(units)[0]
+    if free[number]:
+        start = free[number] - 1
+        free[number] = np.int64(cells[start * UNIT]) | (np.int64(cells[start * UNIT + 1]) << 32)
+    else:
+        start = end[0]
+        end[0] += units
+    places[u, START], capacities[u] = start, units
+
+
+@njit(**BORROWING, forceinline=True)
+def _leave_block(start, units, cells, free):
+    """Put a block into the list of free ones; one of 0 units is none."""
+    if units:
+        number = size_class(units)[0]
+        cells[start * UNIT] = cells.dtype.type(free[number] & 0xFFFFFFFF)
+        cells[start * UNIT + 1] = cells.dtype.type(free[number] >> 32)
+        free[number] = start + 1
+
+
+@njit(**BORROWING)
+def move_row(u, units, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights, free, end):
+    """Write a row with its new arcs into a larger block, and say whether there is one. One thread does all rows."""
+    if not free[size_class(units)[0]] and (end[0] + units) * UNIT > cells.size:
+        return False
+    start, old_units = np.int64(places[u, START]), np.int64(capacities[u])
+    _give_block(u, units, places, capacities, cells, free, end)
+    write_row(u, start * UNIT, count, k, k_end, targets, weights, came, places, capacities, cells, cell_weights)
+    _leave_block(start, old_units, cells, free)
+    return True
 
 
 @njit(**BORROWING, forceinline=True)
