@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 import tgraph as tg
 from tgraph import nn
 from tgraph.errors import InvalidArgumentError
+from tgraph.nn import lookup
 from tgraph.nn.models.layered import LayeredModel
 
 geometric = pytest.importorskip("torch_geometric.nn", reason="torch_geometric is not installed")
@@ -170,6 +172,23 @@ def test_inference_on_a_graph_larger_than_memory(tmp_path: Path) -> None:
     found = nn.infer(model, far, nn.open_table(tmp_path / "features.npy"), tmp_path / "out.npy", edges_at_once=30)
     expected = model(nn.Block.of_graph(graph), FEATURES)
     torch.testing.assert_close(found.clone(), expected.detach(), atol=1e-5, rtol=1e-4)
+
+
+def test_inference_asks_for_rows_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("pages are asked for on Linux alone")
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(lookup, "ask_for_rows", lambda table, rows: asked.append((table.shape[1], *rows.tolist())))
+    np.save(tmp_path / "features.npy", FEATURES.numpy())
+    model = nn.GCN(12, 8, 3)
+    everyone = range(GRAPH.num_vertices)
+    nn.infer(model, model.prepare(GRAPH), nn.open_table(tmp_path / "features.npy"))
+    assert [(width, sorted(rows)) for width, *rows in asked] == [
+        (4 * 12, [*everyone])
+    ] * 2  # the last collects them all
+    asked.clear()
+    nn.infer(model, model.prepare(GRAPH), FEATURES, tmp_path / "out.npy")
+    assert [(width, sorted(rows)) for width, *rows in asked] == [(4 * 8, [*everyone])]
 
 
 def test_recommender_learns_embeddings_of_a_batch_alone() -> None:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from tgraph.errors import InvalidArgumentError
 from tgraph.graph import Graph
+from tgraph.nn.lookup import FileRows
 from tgraph.nn.models.layered import LayeredModel
 from tgraph.nn.rows import Rows, shared_tensor
 from tgraph.nn.sampler import NeighborSampler
@@ -95,9 +96,11 @@ def _layer(
     """Return the table of one layer, made part by part; that of the last one has what the model collects."""
     made: Tensor | None = None
     num_vertices = tables[0].shape[0]
+    in_files = FileRows(tables if is_last else tables[-1:])
     for count, (first, last) in enumerate(parts):
         sample = sampler.expand(np.arange(first, last), number)
         block = sample.blocks[0]
+        in_files.ask(sample.vertices.numpy())
         new = model.step(number, block, Rows(tables[-1], sample.vertices))
         if is_last:
             targets = sample.vertices[: block.num_targets]

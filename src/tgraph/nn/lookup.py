@@ -20,6 +20,21 @@ Features: TypeAlias = "Tensor | Rows | dict[str, Tensor | Rows] | None"
 _ONLY = ""  # the name of a table that came without one
 
 
+class FileRows:
+    """The tables among some that are mapped from files, of which rows are read here and there."""
+
+    def __init__(self, tables: Iterable[Tensor]) -> None:
+        here = (bytes_of(table) for table in tables if table.device.type == "cpu")
+        self._tables = [rows for rows in here if is_of_file(rows)]
+        for rows in self._tables:
+            read_at_random(rows)
+
+    def ask(self, vertices: Array) -> None:
+        """Have the rows of vertices read in the background."""
+        for rows in self._tables:
+            ask_for_rows(rows, vertices)
+
+
 class Lookup:
     """Tables with a row per vertex, of which batches get some rows: copied, or as `Rows` that are read in place."""
 
@@ -35,15 +50,12 @@ class Lookup:
         if self.copies and any(table.device.type != "cpu" for table in self._tables.values()):
             raise InvalidArgumentError("features are on another device; leave them on the CPU, or use lookup='through'")
         self._bytes = {name: bytes_of(table) for name, table in self._tables.items()} if self.copies else {}
-        self._mapped = [rows for rows in map(bytes_of, _on_cpu(self._tables.values())) if is_of_file(rows)]
-        for rows in self._mapped:
-            read_at_random(rows)
+        self._in_files = FileRows(self._tables.values())
         self._pool = pool
 
     def ask(self, vertices: Array) -> None:
         """Have the rows of vertices read in the background, where tables are mapped from files."""
-        for rows in self._mapped:
-            ask_for_rows(rows, vertices)
+        self._in_files.ask(vertices)
 
     def begin(self, most: int) -> dict[str, Array]:
         """Return room for the rows of `most` vertices, `[most, B]` bytes per table."""
@@ -66,10 +78,6 @@ class Lookup:
         if not self._is_single:
             return found
         return found.get(_ONLY)
-
-
-def _on_cpu(tables: Iterable[Tensor]) -> Iterable[Tensor]:
-    return (table for table in tables if table.device.type == "cpu")
 
 
 def _read_in_place(table: Tensor, vertices: Tensor) -> Rows:
