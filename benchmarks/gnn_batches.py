@@ -39,7 +39,7 @@ SHAPES = {  # scale, edge factor, directed, features, classes
     "wiki-talk": (18, 2, True, 4353, 2),
 }
 BATCH_SIZE = 300
-STAGES = ("sample", "reindex", "reverse", "lookup", "forward", "backward", "update")
+STAGES = ("sample", "reindex", "reverse", "ask", "lookup", "forward", "backward", "update")
 QUIET = {"PYTHONWARNINGS": "ignore", "DGLBACKEND": "pytorch"}
 TUNED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(1 << 28)}
 OURS = ("tgraph", "tgraph_ahead", "tgraph_auto", "tgraph_copy", "tgraph_copy_ahead")
@@ -155,14 +155,17 @@ def measure(name: str, model: str, folder: Path, arguments: argparse.Namespace) 
         python, environment = pythons[who.split("_")[0]]
         if python is not None and ONLY.get(who, model) == model:
             candidates.append(Candidate.start(who, python, folder, model, environment, arguments.part))
-    for number in range(arguments.rounds + 1):
+    try:
+        for number in range(arguments.rounds + 1):
+            for candidate in candidates:
+                candidate.run(arguments.batches, counts=number > 0)
+                if number == 0 and arguments.part < 1:
+                    candidate.limit(int(arguments.part * (folder / "features.npy").stat().st_size))
         for candidate in candidates:
-            candidate.run(arguments.batches, counts=number > 0)
-            if number == 0 and arguments.part < 1:
-                candidate.limit(int(arguments.part * (folder / "features.npy").stat().st_size))
-    for candidate in candidates:
-        print(candidate.row(candidates[0].median), flush=True)
-        candidate.end()
+            print(candidate.row(candidates[0].median), flush=True)
+    finally:
+        for candidate in candidates:
+            candidate.end()
 
 
 def main() -> None:

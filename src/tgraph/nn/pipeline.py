@@ -226,8 +226,10 @@ class Pipeline(ABC):
             draft = Draft(number, details, seconds={"seeds": time.perf_counter() - started})
 
             def announce(vertices: Array, most: int, sample: Sample | None = None) -> None:
+                began = time.perf_counter()
                 self._lookup.ask(vertices[draft.num_asked :])
                 draft.num_asked = vertices.size
+                draft.seconds["ask"] = draft.seconds.get("ask", 0.0) + time.perf_counter() - began
                 hand_on(Part(draft, vertices, most, sample))
 
             if self.sampler.is_on_device and not self._lookup.copies:

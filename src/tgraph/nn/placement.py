@@ -2,14 +2,11 @@
 
 Aggregating first leaves fewer rows to combine, combining first leaves fewer features to aggregate. As in GraphTensor's
 Table I, the seconds of one direction of a layer are taken to be `a * edges * features + b * rows * in * out + c`; the
-coefficients are fitted by least squares to the first batches, in which every order takes turns. One formula for all
-orders is off by more than what lies between two that are nearly as good, so each order has a factor beside it: the
-median of measured over estimated seconds in its own trials.
+coefficients are fitted by least squares to the first batches, in which every order takes turns.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -128,21 +125,15 @@ class _Costs:
 
     started: dict[Plan, int]
     samples: dict[tuple[str, Plan], list[tuple[tuple[float, float], float]]] = field(default_factory=dict)
-    coefficients: dict[tuple[str, Plan], Array] = field(default_factory=dict)  # a, b, c of each direction and plan
+    coefficients: dict[str, list[float]] = field(default_factory=dict)  # a, b, c of each direction
 
     def fit(self) -> None:
         """The first sample of each plan is left out if there are others: it had to compile and to touch memory."""
         for direction in (FORWARD, BACKWARD):
-            kept = {key: found[1:] or found for key, found in self.samples.items() if key[0] == direction}
-            every = [sample for found in kept.values() for sample in found]
-            shared = fit([row for row, _ in every], [took for _, took in every]) if every else np.zeros(3)
-            for key, found in kept.items():
-                factors = [took / max(_seconds(shared, *row), 1e-9) for row, took in found]
-                self.coefficients[key] = shared * statistics.median(factors)
-
-
-def _seconds(coefficients: Array, aggregation: float, combination: float) -> float:
-    return float(coefficients @ (aggregation, combination, 1.0))
+            lists = [found for (kind, _), found in self.samples.items() if kind == direction]
+            kept = [sample for found in lists for sample in (found[1:] or found)]
+            if kept:
+                self.coefficients[direction] = fit([row for row, _ in kept], [took for _, took in kept]).tolist()
 
 
 class Placement:
@@ -165,7 +156,7 @@ class Placement:
     'combine_first'
     """
 
-    def __init__(self, order: str = "auto", trials: int = 4) -> None:
+    def __init__(self, order: str = "auto", trials: int = 3) -> None:
         check_choice("order", order, ("auto", *ORDERS))
         if trials < 1:
             raise InvalidArgumentError(f"trials={trials} must be at least 1")
@@ -192,8 +183,12 @@ class Placement:
 
     def estimate(self, direction: str, plan: Plan, layer: Layer, sizes: Sizes) -> float | None:
         """Return the seconds that the fitted costs give, None before they are fitted."""
-        coefficients = self._costs[layer].coefficients.get((direction, plan)) if layer in self._costs else None
-        return None if coefficients is None else _seconds(coefficients, *work(direction, plan, layer, sizes))
+        coefficients = self._costs[layer].coefficients.get(direction) if layer in self._costs else None
+        if coefficients is None:
+            return None
+        per_aggregation, per_combination, always = coefficients
+        aggregation, combination = work(direction, plan, layer, sizes)
+        return per_aggregation * aggregation + per_combination * combination + always
 
     def record(self, direction: str, plan: Plan, layer: Layer, sizes: Sizes, seconds: float) -> None:
         """Add what one direction took to the trace, and to what the costs are fitted to while they are not yet."""

@@ -47,7 +47,8 @@ def open_table(path: str | os.PathLike[str], name: str | None = None) -> Tensor:
     """Map a table from a safetensors or NumPy file: rows are read from the file when they are looked up.
 
     Only the pages that rows lie on are read, and the system may forget them again: a table may be larger than memory.
-    A `Loader` has the rows of a batch read all at once, in the background.
+    A `Loader` has the rows of a batch read all at once, in the background (on Linux, from files that you own or may
+    write: of others it does not say what is in memory).
 
     Args:
         path: A `.safetensors` or `.npy` file.

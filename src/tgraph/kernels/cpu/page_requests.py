@@ -51,22 +51,26 @@ def read_at_random(array: Array) -> None:
     _madvise_all(array.ctypes.data, array.nbytes)
 
 
-def ask_for_rows(table: Array, rows: Array) -> None:
-    """Ask for the pages of some rows of a table of bytes `[R, B]` that is mapped from a file. Needs 0 <= rows < R."""
-    _ask(table.ctypes.data, table.shape[1], rows)
+def ask_for_rows(table: Array, rows: Array) -> bool:
+    """Ask for the pages of some rows of a table of bytes `[R, B]` that is mapped from a file; say if one was missing.
+
+    Needs 0 <= rows < R.
+    """
+    return bool(_ask(table.ctypes.data, table.shape[1], rows))
 
 
 @njit(**JIT)
 def _ask(address, row_bytes, rows):
     """Asks for all rows if one of a few was not in memory. One thread: the disk is slower."""
     if _are_there(address, row_bytes, rows):
-        return
+        return False
     asked_first = asked_last = np.intp(0)
     for row in rows:
         first, last = _pages(address, row_bytes, row)
         if first < asked_first or last > asked_last:
             _request(first, last)
             asked_first, asked_last = first, last
+    return True
 
 
 @njit(**JIT)
